@@ -293,7 +293,7 @@ class Timing:
     launches: int  # per block
     sets: int  # distinct input and output sets the launches rotate through
     warm_us: float | None = None  # one set over and over
-    clock_gap: float | None = None  # largest |wall / own clock - 1| over the blocks
+    clock_gap: float | None = None  # median share of the wall clock a kernel's process hid
 
     def __post_init__(self) -> None:
         if len(self.samples_us) != len(self.reference_us) or not self.samples_us:
@@ -397,7 +397,8 @@ def _hints(kind: type) -> dict[str, Any]:
 def _decode(kind: Any, data: Any) -> Any:
     if dataclasses.is_dataclass(kind):
         hints = _hints(typing.cast(type, kind))
-        return kind(**{name: _decode(hints[name], value) for name, value in data.items()})
+        fields = {name: _decode(hints[name], value) for name, value in data.items()}
+        return typing.cast(type, kind)(**fields)
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if origin is tuple:
         if len(args) == 2 and args[1] is Ellipsis:
