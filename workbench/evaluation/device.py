@@ -30,6 +30,10 @@ class Device(Protocol):
         """Seconds of launch(first), launch(first + 1), ...; all work finished."""
         ...
 
+    def synchronize(self) -> None:
+        """Wait until this process's own work on the device is done."""
+        ...
+
     def free_bytes(self) -> int: ...
 
     def cache_bytes(self) -> int: ...
@@ -57,6 +61,9 @@ class Cpu:
         for turn in range(first, first + count):
             launch(turn)
         return time.perf_counter() - started
+
+    def synchronize(self) -> None:
+        return
 
     def free_bytes(self) -> int:
         match = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
@@ -110,6 +117,9 @@ class Gpu:
         end.record()
         torch.cuda.synchronize()
         return float(start.elapsed_time(end)) / 1e3
+
+    def synchronize(self) -> None:
+        torch.cuda.synchronize()
 
     def free_bytes(self) -> int:
         return int(torch.cuda.mem_get_info()[0])

@@ -140,7 +140,7 @@ def _unshare(flags: int) -> bool:
 
 
 def _landlock(scratch: str) -> bool:
-    """Allow writes only below the scratch folder and to device files."""
+    """Allow writes only below the scratch folder, to device files and to /proc/self."""
     abi = _LIBC.syscall(_LANDLOCK_CREATE, None, 0, 1)
     if abi < 1:
         return False
@@ -149,7 +149,9 @@ def _landlock(scratch: str) -> bool:
     ruleset = _LIBC.syscall(_LANDLOCK_CREATE, ctypes.byref(handled), 8, 0)
     if ruleset < 0:
         return False
-    for place, allowed in ((scratch, rights), ("/dev", rights & 0b10 | rights & _TRUNCATE)):
+    open_only = rights & (0b10 | _TRUNCATE)
+    # CUDA names its threads through /proc/self; other processes' files there stay shut.
+    for place, allowed in ((scratch, rights), ("/dev", open_only), ("/proc/self", open_only)):
         _allow(ruleset, place, allowed)
     done = bool(_LIBC.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0)
     os.close(ruleset)

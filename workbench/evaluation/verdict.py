@@ -49,6 +49,7 @@ class Trial:
     deterministic: bool | None = None
 
     def launch(self, which: int) -> None:
+        self.bench.device.synchronize()
         self.seconds = self.process.block(which, 1, limit_s=self.launch_limit_s)
 
     def outcome(self, want: Expected, which: int, *, byte: int | None = None) -> Case:
@@ -114,12 +115,12 @@ class Trial:
         def prepare() -> None:
             for which in range(len(sets)):
                 self.arena.poison(which)
-            if device.torch_device.type == "cuda":
-                torch.cuda.synchronize()
+            device.synchronize()
 
         def verify(which: int) -> None:
             self._verify_timed(sets[which], which)
 
+        device.synchronize()
         candidate(0, len(sets))
         reference(0, len(sets))
         sides = timing.Sides(reference, candidate, prepare, verify, len(sets))
