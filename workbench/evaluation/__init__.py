@@ -6,10 +6,11 @@ import subprocess
 
 from workbench.evaluation.executor import Description, Executor
 from workbench.evaluation.local import LocalExecutor
+from workbench.evaluation.outline import outline
 from workbench.evaluation.toolchain import find_nvcc
 from workbench.records import Backend
 
-__all__ = ["Description", "Executor", "LocalExecutor", "default_backend"]
+__all__ = ["Description", "Executor", "LocalExecutor", "default_backend", "outline"]
 
 
 def default_backend() -> Backend:

@@ -32,6 +32,16 @@ def clean_environment() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if not any(w in k.upper() for w in SECRET_WORDS)}
 
 
+def judge_environment() -> dict[str, str]:
+    """The environment of this package's own child processes: no secrets, one thread a core."""
+    environment = clean_environment()
+    environment.setdefault("OMP_NUM_THREADS", str(_physical_cores()))
+    package = str(Path(__file__).resolve().parents[2])
+    paths = [package, environment.get("PYTHONPATH", "")]
+    environment["PYTHONPATH"] = os.pathsep.join(p for p in paths if p)
+    return environment
+
+
 def hide_memory() -> None:
     """Forbid processes of the same user to read this one's memory (unless they are root)."""
     _LIBC.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
@@ -90,6 +100,19 @@ def end_orphans() -> None:
             _kill(pid)
         for pid in children:
             _reap(pid)
+
+
+def _physical_cores() -> int:
+    """Cores this process may run on, hyperthreads not counted: torch's own choice."""
+    cores = set()
+    for cpu in os.sched_getaffinity(0):
+        topology = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology")
+        try:
+            package = (topology / "physical_package_id").read_text()
+            cores.add((package, (topology / "core_id").read_text()))
+        except OSError:
+            cores.add((str(cpu), ""))
+    return len(cores) or 1
 
 
 def _children() -> list[int]:

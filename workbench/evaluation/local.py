@@ -208,15 +208,10 @@ class _JudgeProcess:
             *("-m", "workbench.evaluation.judge", backend),
             *(str(theirs.fileno()), str(cancel_read)),
         ]
-        package = str(Path(__file__).resolve().parents[2])
-        environment = isolation.clean_environment() | _threads()
-        environment["PYTHONPATH"] = os.pathsep.join(
-            p for p in (package, environment.get("PYTHONPATH", "")) if p
-        )
         self._process = subprocess.Popen(
             command,
             pass_fds=(theirs.fileno(), cancel_read),
-            env=environment,
+            env=isolation.judge_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -300,22 +295,6 @@ def _forward(done: Future[Evaluation], result: Future[Evaluation]) -> None:
         result.set_exception(error)
     else:
         result.set_result(done.result())
-
-
-def _threads() -> dict[str, str]:
-    """One thread a physical core for the reference and for kernels alike."""
-    if "OMP_NUM_THREADS" in os.environ:
-        return {}
-    allowed = os.sched_getaffinity(0)
-    cores = set()
-    for cpu in allowed:
-        topology = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology")
-        try:
-            package = (topology / "physical_package_id").read_text()
-            cores.add((package, (topology / "core_id").read_text()))
-        except OSError:
-            cores.add((str(cpu), ""))
-    return {"OMP_NUM_THREADS": str(len(cores) or 1)}
 
 
 def _now() -> str:
