@@ -7,11 +7,13 @@ descriptors: the driver's connection and a pipe that becomes readable to cancel 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import select
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -126,12 +128,37 @@ def _answered(judge: Judge, job: Job, driver: Connection) -> tuple[str, Any]:
     from workbench.evaluation.candidate import JobCancelled
 
     _drain(judge.cancel)
+
+    def stage(words: str) -> None:
+        driver.send(("stage", words))
+
     try:
-        return "result", judge.answer(job, lambda words: driver.send(("stage", words)))
+        with device_alone(judge.backend, judge.cancel, stage):
+            return "result", judge.answer(job, stage)
     except JobCancelled:
         return "cancelled", None
     except WorkbenchError as error:
         return "error", error
+
+
+@contextlib.contextmanager
+def device_alone(backend: Backend, cancel: int, stage: Callable[[str], None]) -> Iterator[None]:
+    """Hold the device against every other judge of this user: no two timed kernels share it."""
+    from workbench.evaluation.candidate import JobCancelled
+    from workbench.evaluation.compiler import cache_folder
+
+    place = cache_folder() / "locks"
+    place.mkdir(parents=True, exist_ok=True)
+    with open(place / f"{backend}-0", "w") as handle:
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                stage("waiting for the device: another search has it")
+            if select.select([cancel], [], [], 0.1)[0]:
+                raise JobCancelled
+        yield
 
 
 def _drain(pipe: int) -> None:

@@ -225,6 +225,7 @@ class _JudgeProcess:
         self._next(time.monotonic() + _START_S)
 
     def ask(self, job: Job, stage: Callable[[str], None], timeout_s: float) -> Any:
+        """The judge's answer; it may be silent for `timeout_s` between two stages."""
         deadline = time.monotonic() + timeout_s
         try:
             self._connection.send(job)
@@ -234,6 +235,7 @@ class _JudgeProcess:
             kind, value = self._next(deadline)
             if kind == "stage":
                 stage(value)
+                deadline = time.monotonic() + timeout_s
             elif kind == "result":
                 return value
             elif kind == "cancelled":
