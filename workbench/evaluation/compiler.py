@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workbench.evaluation import toolchain
+from workbench.evaluation import isolation, toolchain
 from workbench.evaluation.toolchain import Toolchain
 from workbench.records import Build, encode
 
@@ -103,7 +103,7 @@ class Compiler:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 preexec_fn=_limit_compiler,
-                env=os.environ | {"TMPDIR": str(scratch), "LC_ALL": "C.UTF-8"},
+                env=isolation.clean_environment() | {"TMPDIR": str(scratch), "LC_ALL": "C.UTF-8"},
             )
             with self._lock:
                 self._running.add(process)
