@@ -295,7 +295,9 @@ def _typed(parts: dict[type, list[Record]], kind: type[_R]) -> tuple[_R, ...]:
     return tuple(typing.cast(Sequence[_R], parts.get(kind, ())))
 
 
+_NOISE = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/|\s+', re.S)
+
+
 def normalised(source: str) -> str:
-    """A source without comments and white space, to tell near-duplicates."""
-    without = re.sub(r"//[^\n]*|/\*.*?\*/", "", source, flags=re.S)
-    return re.sub(r"\s+", "", without)
+    """A source without comments and white space, to tell near-duplicates; strings stay."""
+    return _NOISE.sub(lambda found: found[0] if found[0][0] == '"' else "", source)

@@ -24,7 +24,10 @@ class Problems(Mapping[str, Problem]):
     """Problems by name, in numerical order of their ids where they have one."""
 
     def __init__(self, problems: list[Problem]) -> None:
-        self._by_name = {p.name: p for p in sorted(problems, key=lambda p: _order(p.name))}
+        self._by_name: dict[str, Problem] = {}
+        for problem in sorted(problems, key=lambda p: _order(p.name)):
+            if self._by_name.setdefault(problem.name, problem) != problem:
+                raise ProblemError(f"two different problems are named {problem.name!r}; rename one")
 
     def __getitem__(self, name: str) -> Problem:
         try:
@@ -68,9 +71,11 @@ def load_problem(path: str | Path) -> Problem:
     if file.is_dir():
         file = file / "ref.py"
     try:
-        source = file.read_text()
+        source = file.read_text(encoding="utf-8")
     except OSError as error:
         raise ProblemError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ProblemError(f"{str(path)!r} is not UTF-8 text: {error.reason}") from error
     missing = [name for name in _REQUIRED if name not in _defined(source, str(path))]
     if missing:
         raise ProblemError(f"{str(path)!r} is not a KernelBench problem: no {', '.join(missing)}")
@@ -88,15 +93,15 @@ def resized(problem: Problem, sizes: Mapping[str, int]) -> Problem:
         raise ProblemError(
             f"{problem.name!r} has no integer constant {unknown[0]!r}; it has: {known}"
         )
-    lines = problem.source.splitlines(keepends=True)
-    for name, value in sizes.items():
+    lines = [line.encode() for line in problem.source.split("\n")]
+    # From the right, so that places on the same line stay where ast found them.
+    for name in sorted(sizes, key=lambda n: places[n][1].col_offset, reverse=True):
         node = places[name][1]
-        line = lines[node.lineno - 1].encode()
-        assert node.end_col_offset is not None
+        line = lines[node.lineno - 1]
         tail = line[node.end_col_offset :]
-        lines[node.lineno - 1] = (line[: node.col_offset] + str(value).encode() + tail).decode()
+        lines[node.lineno - 1] = line[: node.col_offset] + str(sizes[name]).encode() + tail
     label = ",".join(f"{name}={value}" for name, value in sizes.items())
-    return Problem(name=f"{problem.name}[{label}]", source="".join(lines))
+    return Problem(name=f"{problem.name}[{label}]", source=b"\n".join(lines).decode())
 
 
 def constants(problem: Problem) -> dict[str, int]:
@@ -167,7 +172,7 @@ def _order(name: str) -> tuple[float, str]:
 
 def _looks_like_one(file: Path) -> bool:
     try:
-        return set(_REQUIRED) <= _defined(file.read_text(), str(file))
+        return set(_REQUIRED) <= _defined(file.read_text(encoding="utf-8"), str(file))
     except (OSError, UnicodeDecodeError, ProblemError):
         return False
 
@@ -177,6 +182,8 @@ def _defined(source: str, label: str) -> set[str]:
         body = ast.parse(source).body
     except SyntaxError as error:
         raise ProblemError(f"{label!r} is not Python: {error.msg}, line {error.lineno}") from error
+    except ValueError as error:  # a null byte, before Python 3.12
+        raise ProblemError(f"{label!r} is not Python: {error}") from error
     return {node.name for node in body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
 
 
@@ -194,6 +201,8 @@ def _integer_constants(source: str) -> dict[str, tuple[int, ast.expr]]:
         value = _integer(node.value, {n: v for n, (v, _) in found.items()})
         if value is not None and node.value.lineno == node.value.end_lineno:
             found[name] = (value, node.value)
+        else:
+            found.pop(name, None)  # it ends as something else
     return found
 
 

@@ -80,7 +80,7 @@ class Status(enum.StrEnum):
 
 def sha_of(text: str) -> str:
     """First 16 hex digits of the SHA-256 of a text."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

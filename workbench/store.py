@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import fcntl
 import json
 import sqlite3
@@ -73,6 +74,8 @@ class Store:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._lock = threading.RLock()
+        self._decoded: list[Record] = []
+        self._decoded_up_to = 0
         try:
             self._db = sqlite3.connect(
                 self.path, timeout=30, isolation_level=None, check_same_thread=False
@@ -84,7 +87,7 @@ class Store:
             raise StoreError(f"cannot open the store {str(path)!r}: {error}") from error
 
     def _migrate(self) -> None:
-        with self._write():
+        with self.transaction():
             (version,) = self._db.execute("PRAGMA user_version").fetchone()
             if version == 0:
                 for statement in _SCHEMA.split(";\n"):
@@ -97,51 +100,58 @@ class Store:
                 )
 
     @contextlib.contextmanager
-    def _write(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
+        """What is added inside is on disk together, or not at all. May be nested."""
         with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
+            nested = False
             try:
+                if not (nested := self._db.in_transaction):
+                    self._db.execute("BEGIN IMMEDIATE")
                 yield
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+                if not nested:
+                    self._db.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise StoreError(f"cannot write to {str(self.path)!r}: {error}") from error
+            finally:
+                with contextlib.suppress(sqlite3.Error):
+                    if not nested and self._db.in_transaction:
+                        self._db.execute("ROLLBACK")
 
     def add(self, *records: Record) -> None:
         """Append records in one transaction; on return they are on disk."""
-        try:
-            with self._write():
-                for record in records:
-                    self._insert(record)
-        except sqlite3.Error as error:
-            raise StoreError(f"cannot write to {str(self.path)!r}: {error}") from error
+        with self.transaction():
+            for record in records:
+                self._insert(record)
 
     def add_numbered(self, record: _R) -> _R:
         """Append a record under the next free number of its kind (its own is ignored)."""
-        import dataclasses
-
         kind = type(record).__name__.lower()
-        try:
-            with self._write():
-                (last,) = self._db.execute(
-                    "SELECT max(json_extract(body, '$.number')) FROM record WHERE kind = ?", (kind,)
-                ).fetchone()
-                numbered = dataclasses.replace(record, number=0 if last is None else last + 1)
-                self._insert(numbered)
-        except sqlite3.Error as error:
-            raise StoreError(f"cannot write to {str(self.path)!r}: {error}") from error
+        with self.transaction():
+            (last,) = self._db.execute(
+                "SELECT max(json_extract(body, '$.number')) FROM record WHERE kind = ?", (kind,)
+            ).fetchone()
+            numbered = dataclasses.replace(record, number=0 if last is None else last + 1)
+            self._insert(numbered)
         return numbered
 
     def _insert(self, record: Record) -> None:
-        body = json.dumps(encode(record), ensure_ascii=False)
+        body = json.dumps(encode(record))  # ASCII: a reply may hold half a surrogate pair
         kind = type(record).__name__.lower()
         self._db.execute("INSERT INTO record (kind, body) VALUES (?, ?)", (kind, body))
 
     def records(self) -> list[Record]:
-        """Everything, in the order it was written."""
+        """Everything, in the order it was written. A row never changes, so each is decoded once."""
         with self._lock:
-            rows = self._db.execute("SELECT kind, body FROM record ORDER BY sequence").fetchall()
-        return [decode(_KINDS[kind], json.loads(body)) for kind, body in rows]
+            rows = self._read(
+                "SELECT sequence, kind, body FROM record WHERE sequence > ? ORDER BY sequence",
+                self._decoded_up_to,
+            )
+            fresh = [decode(_KINDS[kind], json.loads(body)) for _, kind, body in rows]
+            if rows and not self._db.in_transaction:  # what may be rolled back is not kept
+                self._decoded += fresh
+                self._decoded_up_to = rows[-1][0]
+                fresh = []
+            return [*self._decoded, *fresh]
 
     def history(self) -> History | None:
         """The run as it stands; None while the store is empty."""
@@ -150,14 +160,24 @@ class Store:
 
     def revision(self) -> int:
         """A number that grows with every record, from any process: cheap to poll."""
-        with self._lock:
-            (last,) = self._db.execute("SELECT max(sequence) FROM record").fetchone()
+        ((last,),) = self._read("SELECT max(sequence) FROM record")
         return last or 0
+
+    def _read(self, query: str, *values: int) -> list[tuple[typing.Any, ...]]:
+        with self._lock:
+            try:
+                return self._db.execute(query, values).fetchall()
+            except sqlite3.Error as error:
+                raise StoreError(f"cannot read {str(self.path)!r}: {error}") from error
 
     @contextlib.contextmanager
     def working(self) -> Iterator[None]:
         """Hold the right to advance this run; raises StoreError if another process has it."""
-        with open(f"{self.path}.lock", "w") as handle:
+        try:
+            handle = open(f"{self.path}.lock", "w")  # noqa: SIM115 (closed below, kept when locked)
+        except OSError as error:
+            raise StoreError(f"cannot write beside {str(self.path)!r}: {error.strerror}") from error
+        with handle:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:

@@ -1,0 +1,77 @@
+"""One JupyterLab and one Chromium for all browser tests; a page, and its notebooks, per need."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from lab import CHROMIUM, Lab, chromium, server
+from playwright.sync_api import Browser, expect
+
+VIEWPORT = {"width": 1280, "height": 1400}
+
+expect.set_options(timeout=30_000)  # a busy machine is slow, not wrong
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    with server(tmp_path_factory.mktemp("jupyter")) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def new_lab(browser: Browser, jupyter: tuple[str, Path]) -> Iterator[Callable[..., Lab]]:
+    """Makes a page of its own (about 8 s); `script` runs in it before anything else."""
+    with contextlib.ExitStack() as stack:
+
+        def make(script: str = "") -> Lab:
+            context = browser.new_context(viewport=VIEWPORT)
+            stack.callback(context.close)
+            if script:
+                context.add_init_script(script)
+            return Lab(*jupyter, context.new_page())
+
+        yield make
+
+
+@pytest.fixture(scope="session")
+def shared_lab(new_lab: Callable[..., Lab]) -> Lab:
+    return new_lab()
+
+
+@pytest.fixture
+def lab(shared_lab: Lab) -> Iterator[Lab]:
+    """The page all tests share; the notebook a test opened is closed after it."""
+    yield shared_lab
+    shared_lab.close()
+
+
+@pytest.fixture
+def screenshot(tmp_path: Path) -> Callable[[Lab, str], Path]:
+    """Saves what a page shows to $WORKBENCH_SCREENSHOTS, or to the test's own folder."""
+    folder = Path(os.environ.get("WORKBENCH_SCREENSHOTS") or tmp_path)
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def save(lab: Lab, name: str) -> Path:
+        path = folder / f"{name}.png"
+        lab.page.screenshot(path=path)
+        return path
+
+    return save
