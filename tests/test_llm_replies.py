@@ -129,19 +129,19 @@ def test_mutated_replies_raise_nothing_and_end_soon() -> None:
             else:
                 text = text[:at] + rng.choice(seeds) + text[to:]
         text = text[:20_000]
-        started = time.perf_counter()
+        started = time.process_time()
         for form in ("cu", "cpp", "module"):
             source, _ = extract_kernel(text, form)
             source.encode()  # can be written to a file
         parse_ideas(text, 6)
-        slowest = max(slowest, time.perf_counter() - started)
+        slowest = max(slowest, time.process_time() - started)
     assert slowest < 1.0
 
 
 HOSTILE = (
-    "```\n", "```cuda\nx\n", "`", "{", "[", '"', '{"a":', " ", "\n", "/* ", "/", "<think>", "<code ",
-    "f(", "a", "#", "|a|\n", "1. a\n", "**", "> ", '{"title":"a b"}', ". ", "void f(){}\n", ", ", "(",
-    '#include "a.h"\n// file: a.h\n', '"""\n', "// ...",
+    "```\n", "```cuda\nx\n", "`", "{", "[", '"', '{"a":', " ", "\n", "/* ", "/", "<think>", "(",
+    "f(", "a", "#", "|a|\n", "1. a\n", "**", "> ", '{"title":"a b"}', ". ", "void f(){}\n", ", ",
+    '#include "a.h"\n// file: a.h\n', '"""\n', "// ...", "<code ",
 )  # fmt: skip
 
 
@@ -150,10 +150,10 @@ def test_a_long_reply_of_anything_is_read_in_seconds(scrap) -> None:
     """A fourth of what is read at most; anything quadratic would take minutes."""
     text = scrap * (fences.REPLY_LIMIT // 4 // len(scrap))
     for reply in (text, f"```cuda\n{K}\n{text}", "{" + text):
-        started = time.perf_counter()
+        started = time.process_time()
         extract_kernel(reply, "cu")
         parse_ideas(reply, 6)
-        assert time.perf_counter() - started < 5
+        assert time.process_time() - started < 5
 
 
 def test_a_reply_beyond_a_megabyte_is_cut_and_says_so() -> None:

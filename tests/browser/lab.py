@@ -111,6 +111,13 @@ class Lab:
         """What this code prints in the notebook's kernel."""
         return str(self.page.evaluate(_EXECUTE, code))
 
+    def expect_printed(self, code: str, expected: str) -> None:
+        """Messages from a page travel on a channel of their own: wait until they have come."""
+        deadline = time.monotonic() + PATIENCE_MS / 1000
+        while (printed := self.execute(code)) != expected and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert printed == expected
+
     def start(self, code: str) -> None:
         """Run code in the notebook's kernel without waiting for it; see `finish`."""
         self.page.evaluate(f"(code) => {{ window.started = ({_EXECUTE})(code); }}", code)

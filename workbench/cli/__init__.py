@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -9,7 +10,7 @@ from workbench.cli import commands
 from workbench.cli.arguments import parser
 from workbench.records import WorkbenchError
 
-OK, FAILED, NOT_PASSED, INTERRUPTED = 0, 1, 3, 130
+OK, FAILED, INTERRUPTED = 0, 1, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,12 +22,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             reconfigure(errors="replace")  # a terminal that has no µ gets a question mark
     asked = parser().parse_args(arguments)
     try:
-        return commands.COMMANDS[asked.command](asked)
+        code = commands.COMMANDS[asked.command](asked)
+        sys.stdout.flush()
+        return code
     except WorkbenchError as error:
         print(f"workbench: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader has gone, `| head` say; nothing is wrong
+    except BrokenPipeError:  # the reader has gone, `| head` say; nothing is wrong
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK

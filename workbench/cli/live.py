@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import sys
 import threading
@@ -11,9 +12,12 @@ from typing import Protocol, TextIO, TypeVar
 
 from workbench.cli import show, text
 from workbench.history import History
+from workbench.records import Completion
 
 REDRAW_S = 0.2
 PATIENCE_S = 30.0  # for stages to end after Ctrl-C
+
+_WIDTH = 110
 
 T = TypeVar("T")
 
@@ -38,6 +42,7 @@ class Progress:
         self._out = out
         self._redraws = out.isatty()
         self._started = time.monotonic()
+        self._warnings = _Warnings()
         history = search.history
         self._evaluations = len(history.evaluations)
         self._replies = len(history.completions)
@@ -55,6 +60,8 @@ class Progress:
                 failed.append(error)
 
         thread = threading.Thread(target=body, daemon=True)
+        log = logging.getLogger("workbench")
+        log.addHandler(self._warnings)
         thread.start()
         try:
             while thread.is_alive():
@@ -62,12 +69,13 @@ class Progress:
                 self._tell()
         except KeyboardInterrupt:
             self._clear()
-            self._say("stopping; what is finished is in the store")
+            self._say("stopping; what is finished is in the store, the same command carries on")
             self._search.cancel()
             thread.join(PATIENCE_S)
             self._tell()
             raise
         finally:
+            log.removeHandler(self._warnings)
             self._clear()
         if failed:
             raise failed[0]
@@ -77,9 +85,12 @@ class Progress:
         """The lines that are due, then the status line again."""
         history = self._search.history
         self._clear()
+        while self._warnings.said:
+            self._say(f"   -  {text.shortened(self._warnings.said.pop(0), _WIDTH)}")
         for completion in history.completions[self._replies :]:
-            if completion.error:
-                self._say(f"   -  {completion.address}: {text.shortened(completion.error, 100)}")
+            if completion.error and not _expected(completion):
+                said = f"{completion.address}: {completion.error}"
+                self._say(f"   -  {text.shortened(said, _WIDTH)}")
         for evaluation in history.evaluations[self._evaluations :]:
             number = evaluation.candidate
             self._say(show.verdict_line(history, number))
@@ -104,3 +115,19 @@ class Progress:
     def _say(self, line: str) -> None:
         self._out.write(f"{line}\n")
         self._out.flush()
+
+
+class _Warnings(logging.Handler):
+    """Keeps what the libraries log, so that it is told between two status lines."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(record.getMessage())
+
+
+def _expected(completion: Completion) -> bool:
+    """A replay on another machine may ask for repairs that its recording did not need."""
+    return completion.finish == "replay_miss" and completion.address.endswith("/repair")
