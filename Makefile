@@ -60,7 +60,7 @@ $(VENV)/created:
 $(VENV)/installed: requirements.lock pyproject.toml $(VENV)/created
 	@echo 'installing the packages of requirements.lock: once, some minutes'
 ifeq ($(TORCH),system)
-	@$(BIN)/python -c 'import torch' || { echo 'make: $(PYTHON) has no PyTorch; leave out TORCH=system'; exit 1; }
+	@$(BIN)/python -c 'import torch' || { echo 'make: $(PYTHON) has no PyTorch here; leave out TORCH=system, or make clean first'; exit 1; }
 	grep -v '^torch==' requirements.lock > $(VENV)/without-torch
 	@$(PIP) -r $(VENV)/without-torch
 else

@@ -19,10 +19,10 @@ REQUEST = Request(
 FAULTS = {
     "429-long": ("rate_limit", False, 1),
     "429-quota": ("quota", True, 1),
-    "429-gemini": ("rate_limit", False, 6),
+    "429-gemini": ("rate_limit", False, 12),
     "402": ("quota", True, 1),
-    "500": ("server", False, 4),
-    "503-html": ("server", False, 4),
+    "500": ("server", False, 6),
+    "503-html": ("server", False, 6),
     "401": ("auth", True, 1),
     "403": ("auth", True, 1),
     "400-gemini-key": ("auth", True, 1),
@@ -40,8 +40,8 @@ FAULTS = {
     "html-200": ("malformed", False, 2),
     "empty-body": ("malformed", False, 2),
     "json-list": ("malformed", False, 2),
-    "error-200": ("server", False, 4),
-    "error-200-busy": ("rate_limit", False, 4),
+    "error-200": ("server", False, 6),
+    "error-200-busy": ("rate_limit", False, 12),
     "empty-choices": ("empty", False, 2),
     "null-choices": ("empty", False, 2),
     "odd-choices": ("empty", False, 2),
@@ -53,7 +53,6 @@ FAULTS = {
     "nobody-there": ("connection", False, 0),
 }
 USABLE = [*sorted(set(FIXED) - set(FAULTS)), "busy-then-ok", "broken-then-ok"]
-DEADLINE_S = {"trickle": 3.0, "error-200-busy": 2.5}  # the latter says not when to ask again
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +63,7 @@ def outcomes() -> Iterator[dict[str, Completion | BaseException]]:
     with serving(Faulty) as url:
 
         def ask(fault: str) -> Completion | BaseException:
-            deadline_s = DEADLINE_S.get(fault, 30.0)
+            deadline_s = 3.0 if fault == "trickle" else 30.0
             place = gone if fault == "nobody-there" else url
             model = OpenAI(fault, base_url=place, timeout_s=0.8, deadline_s=deadline_s)
             try:
@@ -77,7 +76,7 @@ def outcomes() -> Iterator[dict[str, Completion | BaseException]]:
             yield dict(zip(names, pool.map(ask, names), strict=True))
 
 
-@pytest.mark.parametrize("fault", [f for f in FAULTS if f != "error-200-busy"])
+@pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_becomes_a_model_error_of_its_kind(outcomes, fault) -> None:
     kind, fatal, calls = FAULTS[fault]
     error = outcomes[fault]
@@ -85,11 +84,6 @@ def test_a_fault_becomes_a_model_error_of_its_kind(outcomes, fault) -> None:
     assert (error.kind, error.fatal) == (kind, fatal)
     assert Faulty.calls[fault] == calls
     assert repr(fault) in str(error)
-
-
-def test_a_busy_upstream_is_asked_again_until_the_deadline(outcomes) -> None:
-    assert outcomes["error-200-busy"].kind in ("deadline", "rate_limit")
-    assert Faulty.calls["error-200-busy"] > 2
 
 
 @pytest.mark.parametrize("fault", USABLE)

@@ -50,7 +50,7 @@ def asked(text: str, purpose: str = "kernel", max_tokens: int = 24) -> Request:
 
 def test_a_reply_comes_with_its_model_limit_and_usage(url) -> None:
     model = OpenAI(llama.ALIAS, base_url=url, deadline_s=120)
-    reply = model.complete(asked("Count from one to one hundred in words."))
+    reply = model.complete(asked("Write a very long story about a fox."))
     assert reply.reply.strip()
     assert reply.returned_model == llama.ALIAS
     assert reply.finish == "length"

@@ -88,6 +88,7 @@ def test_a_reworded_idea_stays_in_its_place_and_waits_again(begun: Search) -> No
 
 def test_an_idea_of_ones_own_is_approved_with_its_adding(begun: Search) -> None:
     panel = notebook.review(begun)
+    fields(panel, "An idea of your own")[0].value = True
     fields(panel, "Title")[-1].value = "Mine"
     button(panel, "It is approved with that").click()
     (mine,) = (i for i in begun.history.ideas if i.title == "Mine")
@@ -97,6 +98,7 @@ def test_an_idea_of_ones_own_is_approved_with_its_adding(begun: Search) -> None:
 
 def test_an_idea_without_a_title_is_refused_in_words(begun: Search) -> None:
     panel = notebook.review(begun)
+    fields(panel, "An idea of your own")[0].value = True
     button(panel, "It is approved with that").click()
     assert "an idea needs a title" in desk_of(begun).jobs.alerts.value
 

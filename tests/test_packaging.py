@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -16,6 +17,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 import workbench
+from workbench.cli import arguments
 
 ROOT = Path(__file__).parents[1]
 PUBLIC = """
@@ -137,8 +139,10 @@ def test_every_package_that_is_needed_is_locked() -> None:
 
 
 def test_conda_installs_the_same_packages_at_the_same_versions() -> None:
-    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
-    specs = [spec for spec in environment["dependencies"] if isinstance(spec, str)]
+    entries = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    (by_pip,) = (entry["pip"] for entry in entries if isinstance(entry, dict))
+    specs = [entry for entry in entries if isinstance(entry, str)]
+    specs += [spec.replace("==", "=") for spec in by_pip if not spec.startswith("-")]
     conda = {name: pin for name, _, pin in (spec.partition("=") for spec in specs)}
     locked = pins("requirements.lock")
     wanted = {CONDA_NAMES.get(r.name, r.name): canonicalize_name(r.name) for r in requirements()}
@@ -170,7 +174,42 @@ def test_no_tracked_file_names_a_machine_path_or_a_registry() -> None:
     assert not found
 
 
-def test_the_readme_is_short() -> None:
-    lines = (ROOT / "README.md").read_text().splitlines()
+def readme() -> str:
+    return (ROOT / "README.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    """The README's code blocks of a language; "" for those without one."""
+    fenced = readme().split("```")[1::2]
+    return [body for head, _, body in (b.partition("\n") for b in fenced) if head == language]
+
+
+def test_the_readme_is_short_and_finished() -> None:
+    lines = readme().splitlines()
     assert len(lines) < 200
-    assert not any("<!--" in line for line in lines)
+    assert not any("<!--" in line or "TODO" in line for line in lines)
+
+
+def test_the_readme_shows_what_exists() -> None:
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", readme())
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+@pytest.mark.parametrize("block", blocks("python"))
+def test_python_in_the_readme_compiles(block: str) -> None:
+    compile(block, "README.md", "exec")
+
+
+@pytest.mark.parametrize(
+    "line", [line for b in blocks("") for line in b.splitlines() if line.startswith("workbench ")]
+)
+def test_commands_in_the_readme_are_understood(line: str) -> None:
+    command = line.split("  ")[0].replace("[PATH]", "").replace("KIND", "folder")
+    assert arguments.parser().parse_args(shlex.split(command)[1:]).command
+
+
+@pytest.mark.parametrize(
+    "line", [line for b in blocks("") for line in b.splitlines() if line.startswith("make ")]
+)
+def test_targets_in_the_readme_exist(line: str) -> None:
+    assert re.search(rf"^{line.split()[1]}:", (ROOT / "Makefile").read_text(), re.M)

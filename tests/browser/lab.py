@@ -84,7 +84,6 @@ class Lab:
         self.page.wait_for_function(
             "() => window.jupyterapp?.commands.hasCommand('docmanager:open')"
         )
-        self.page.evaluate("() => { window.jupyterapp.shell.collapseLeft(); }")
 
     def _note(self, url: str) -> None:
         if not url.startswith((self.url, self.url.replace("http", "ws"), "data:", "blob:")):
@@ -98,6 +97,7 @@ class Lab:
         nbformat.write(notebook, self.root / name)
         self.page.evaluate(_OPEN, name)
         self.page.evaluate(_READY)
+        self.page.evaluate("() => { window.jupyterapp.shell.collapseLeft(); }")
         self.command("notebook:run-all-cells")
         if errors := self.page.evaluate(_ERRORS):
             raise RuntimeError(errors[0])
@@ -152,6 +152,7 @@ def server(folder: Path) -> Iterator[tuple[str, Path]]:
         "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
         "IPYTHONDIR": str(folder / "ipython"),
         "PYTHONPATH": str(REPOSITORY),
+        "WORKBENCH_CACHE": str(folder / "cache"),
     }
     port = _free_port()
     url = f"http://127.0.0.1:{port}"

@@ -132,6 +132,7 @@ def test_from_an_idea_to_an_edited_kernel(
 def test_letters_typed_at_a_list_are_no_shortcuts(lab: Lab, panel: str) -> None:
     """To JupyterLab, "dd" outside a text deletes the cell."""
     lab.open(panel)
+    button(lab, "An idea of your own").click()
     category = lab.panel.get_by_label("Category")
     category.focus()
     lab.page.keyboard.type("dd")

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from servers.local import Handler, completion, error
 
 SOON = {"retry_after_ms": "1"}
+DELAY = {"retryDelay": "0.01s"}
 THOUGHTS_ONLY = {
     "prompt_tokens": 3, "completion_tokens": 4096, "total_tokens": 4099,
     "completion_tokens_details": {"reasoning_tokens": 4096},
@@ -24,7 +25,7 @@ GEMINI_BUSY = [
             "code": 429,
             "message": "You exceeded your current quota, please check your plan and billing",
             "status": "RESOURCE_EXHAUSTED",
-            "details": [{"@type": "RetryInfo", "retryDelay": "0.01s"}],
+            "details": [{"@type": "RetryInfo"} | DELAY],
         }
     }
 ]
@@ -51,8 +52,8 @@ FIXED: dict[str, tuple[Any, ...]] = {
     "html-200": (200, b"<html>log in</html>", {"kind": "text/html"}),
     "empty-body": (200, b"", {}),
     "json-list": (200, [1, 2], {}),
-    "error-200": (200, {"error": {"message": "upstream failed", "code": 502}}, {}),
-    "error-200-busy": (200, {"error": {"message": "busy", "code": 429}}, {}),
+    "error-200": (200, {"error": {"message": "upstream failed", "code": 502} | DELAY}, {}),
+    "error-200-busy": (200, {"error": {"message": "busy", "code": 429} | DELAY}, {}),
     "empty-choices": (200, completion(choices=[]), {}),
     "null-choices": (200, completion(choices=None), {}),
     "odd-choices": (200, completion(choices=["x"]), {}),

@@ -160,6 +160,5 @@ def ratio(value: float) -> str:
 
 
 def _digits(value: float, digits: int) -> str:
-    if value >= 10 ** (digits - 1):
-        return f"{float(f'{value:.{digits}g}'):.0f}"
-    return f"{value:#.{digits}g}"
+    text = f"{value:#.{digits}g}"
+    return f"{float(text):.0f}" if "e" in text else text.rstrip(".")

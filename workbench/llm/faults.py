@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 FATAL = frozenset({"auth", "quota", "not_found"})
 ATTEMPTS = {
-    "rate_limit": 6, "server": 4, "connection": 4,
+    "rate_limit": 12, "server": 6, "connection": 4,
     "timeout": 2, "malformed": 2, "empty": 2,  # each is paid for again
 }  # fmt: skip
-LONGEST_WAIT_S = 120.0
+LONGEST_WAIT_S = 120.0  # that a server may ask for
 _WORDS = {
-    "auth": "the key was refused; check it, and that it may use this model",
+    "auth": "the key was refused; check it (api_key_env names its variable) and its rights",
     "quota": "the account's quota is spent; top it up, then run again",
     "not_found": "no such model or address; check the model's name and base_url",
     "context": "the prompt is longer than the model's context",
@@ -64,13 +64,15 @@ class Rejection:
                 return float(self.headers[name]) * unit
             except (KeyError, ValueError):
                 continue
-        delay = _RETRY_DELAY.search(self.text[:20_000])
-        return float(delay[1]) if delay else None
+        return None
 
 
 def of_status(status: int, text: str, *, wait_s: float | None = None) -> Fault:
     """The fault an HTTP status and its body stand for."""
-    return Fault(_kind(status, text[:20_000]), f"HTTP {status}: {_short(text)}", wait_s)
+    text = text[:20_000]
+    if wait_s is None and (delay := _RETRY_DELAY.search(text)):
+        wait_s = float(delay[1])
+    return Fault(_kind(status, text), f"HTTP {status}: {_short(text)}", wait_s)
 
 
 def without_key(text: str, key: str | None) -> str:

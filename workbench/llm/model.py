@@ -28,7 +28,8 @@ class Request:
 class Model(Protocol):
     """Answers requests, one at a time from each of several threads.
 
-    Raises ModelError or ReplayMiss, and nothing else, when there is no usable reply.
+    Raises ModelError or ReplayMiss when there is no usable reply, another WorkbenchError when
+    there can be none.
     """
 
     @property

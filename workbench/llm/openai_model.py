@@ -28,7 +28,7 @@ if typing.TYPE_CHECKING:
     import openai
 
 _log = logging.getLogger(__name__)
-_FIRST_WAIT_S = 0.5
+_FIRST_WAIT_S, _LAST_WAIT_S = 0.5, 60.0  # doubled in between
 
 
 class OpenAI:
@@ -132,7 +132,8 @@ class OpenAI:
                     continue
                 outcome = outcome.fault()
             failures[outcome.kind] += 1
-            wait_s = outcome.wait_s or _FIRST_WAIT_S * 2 ** (failures.total() - 1)
+            own = min(_FIRST_WAIT_S * 2 ** (failures.total() - 1), _LAST_WAIT_S)
+            wait_s = outcome.wait_s or own
             if failures[outcome.kind] >= ATTEMPTS.get(outcome.kind, 1) or wait_s > LONGEST_WAIT_S:
                 return outcome
             _log.info("%s: %s; again in %.1f s", request.address, outcome.kind, wait_s)

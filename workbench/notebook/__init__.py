@@ -20,7 +20,7 @@ __all__ = ["edit", "open", "results", "review", "trajectory"]
 def review(search: Search) -> ipywidgets.VBox:
     """Ideas and new kernels as cards: approve, reject, reword, add one of your own."""
     desk = desk_of(search)
-    return framed(desk.jobs, IdeaCards(desk), KernelCards(desk))
+    return framed(desk.jobs.alerts, IdeaCards(desk), KernelCards(desk))
 
 
 def edit(search: Search, number: int) -> ipywidgets.VBox:

@@ -46,8 +46,8 @@ class IdeaCard(ipywidgets.VBox):  # type: ignore[misc]
         what = f"idea {idea.number}"
         self._text = ipywidgets.HTML()
         self._choice = _Choice(desk, "Approve", what)
-        self._reword = button("Reword", self._edit, desk, tip=f"Reword: {what}")
-        self._buttons = ipywidgets.HBox([self._choice, self._reword])
+        reword = button("Reword", self._edit, desk, tip=f"Reword: {what}")
+        self._buttons = ipywidgets.HBox([self._choice, reword])
         self._title = ipywidgets.Text(description="Title", layout=WIDE)
         self._hypothesis = ipywidgets.Textarea(description="Hypothesis", rows=3, layout=WIDE)
         keep = button("Keep the new words", self._keep, desk, tip=f"In place of the old: {what}")
@@ -60,7 +60,8 @@ class IdeaCard(ipywidgets.VBox):  # type: ignore[misc]
         self._idea = idea
         self._text.value = words.idea_card(history, idea)
         self._choice.update(history, idea)
-        self._reword.disabled = bool(history.candidates_of(idea.number))
+        if history.candidates_of(idea.number):  # too late for another decision
+            self.children = [self._text]
 
     def _edit(self) -> None:
         self._title.value, self._hypothesis.value = self._idea.title, self._idea.hypothesis
@@ -76,7 +77,7 @@ class IdeaCard(ipywidgets.VBox):  # type: ignore[misc]
 
 
 class OwnIdea(ipywidgets.VBox):  # type: ignore[misc]
-    """A form for an idea of one's own, which needs nobody else's approval."""
+    """A form for an idea of one's own, which needs nobody else's approval; hidden at first."""
 
     def __init__(self, desk: Desk) -> None:
         self._search = desk.search
@@ -85,16 +86,17 @@ class OwnIdea(ipywidgets.VBox):  # type: ignore[misc]
         categories = [(category.value, category) for category in Category]
         self._category = ipywidgets.Dropdown(description="Category", options=categories)
         add = button("Add this idea", self._add, desk, tip="It is approved with that")
-        super().__init__(
-            [
-                ipywidgets.HTML("<h4>An idea of your own</h4>"),
-                self._title,
-                self._hypothesis,
-                self._category,
-                ipywidgets.HBox([add]),
-            ]
+        self._form = [self._title, self._hypothesis, self._category, ipywidgets.HBox([add])]
+        self._toggle = ipywidgets.ToggleButton(
+            description="An idea of your own", layout={"width": "auto"}
         )
+        self._toggle.observe(lambda _: self._fold(), "value")
+        self._row = ipywidgets.HBox([self._toggle])
+        super().__init__([self._row])
         self.add_class("wb-card")
+
+    def _fold(self) -> None:
+        self.children = [self._row, *(self._form if self._toggle.value else [])]
 
     def _add(self) -> None:
         title, hypothesis = self._title.value, self._hypothesis.value
@@ -102,6 +104,7 @@ class OwnIdea(ipywidgets.VBox):  # type: ignore[misc]
             raise WorkbenchError("an idea needs a title")
         self._search.approve(self._search.add_idea(title, hypothesis, self._category.value))
         self._title.value = self._hypothesis.value = ""
+        self._toggle.value = False
 
 
 class KernelCard(ipywidgets.VBox):  # type: ignore[misc]
@@ -143,9 +146,11 @@ class IdeaCards(ipywidgets.VBox):  # type: ignore[misc]
             cards[idea.number] = self._cards.get(idea.number) or IdeaCard(self._desk, idea)
             cards[idea.number].update(history, idea)
         self._cards = cards
-        self._all.disabled = all(history.decision("idea", i.number) for i in current)
+        undecided = any(history.decision("idea", i.number) is None for i in current)
         self._earlier.value = words.earlier_ideas(history)
-        self.children = (*cards.values(), self._all, self._own, self._earlier)
+        self.children = (
+            *cards.values(), *([self._all] if undecided else []), self._own, self._earlier
+        )  # fmt: skip
 
 
 class KernelCards(ipywidgets.VBox):  # type: ignore[misc]
@@ -167,16 +172,18 @@ class KernelCards(ipywidgets.VBox):  # type: ignore[misc]
             card.update(history, candidate)
             cards[number] = card
         self._cards = cards
-        self._all.disabled = all(history.decision("candidate", n) for n in cards)
-        self.children = (*cards.values(), self._all) if cards else (self._none,)
+        undecided = any(history.decision("candidate", n) is None for n in cards)
+        last = [self._all] if undecided else [] if cards else [self._none]
+        self.children = (*cards.values(), *last)
 
 
 def _approve_all(
     desk: Desk, what: str, undecided: Callable[[], tuple[Idea, ...] | tuple[Candidate, ...]]
-) -> ipywidgets.Button:
+) -> ipywidgets.HBox:
     search = desk.search
     tip = f"Approve the {what} that wait for a decision"
-    return button(f"Approve all {what}", lambda: search.approve(undecided()), desk, tip=tip)
+    every = button(f"Approve all {what}", lambda: search.approve(undecided()), desk, tip=tip)
+    return ipywidgets.HBox([every])
 
 
 def _may_run(history: History, candidate: Candidate) -> bool:

@@ -17,8 +17,9 @@ def speedup(interval: Interval) -> str:
     return f"{interval.value:.2f}× ({interval.low:.2f} to {interval.high:.2f})"
 
 
-def time(interval: Interval) -> str:
-    return f"{interval.value:.4g} µs ±{interval.halfwidth:.1%}"
+def time(us: Interval) -> str:
+    number = f"{us.value:.4g} µs" if us.value < 10_000 else f"{us.value / 1000:.4g} ms"
+    return f"{number} ±{us.halfwidth:.1%}"
 
 
 def kernel(history: History, candidate: Candidate) -> str:
@@ -152,7 +153,7 @@ def results(history: History) -> str:
     if not history.candidates:
         return "<p>No kernels yet.</p>"
     best = history.best
-    columns = ("kernel", "round", "idea", "by", "verdict", "time", "speedup over eager PyTorch")
+    columns = ("kernel", "round", "idea", "by", "verdict", "time", "speedup over eager")
     head = "".join(f"<th scope='col'>{name}</th>" for name in columns)
     rows = "".join(
         f"<tr{' class=best' if c is best else ''}>{_row(history, c, is_best=c is best)}</tr>"
