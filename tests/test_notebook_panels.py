@@ -8,7 +8,7 @@ from pathlib import Path
 
 import ipywidgets
 import pytest
-from scripted import Played, Scripted, search
+from scripted import Played, Scripted, Stuck, search
 
 from workbench import notebook
 from workbench.notebook.desk import desk_of
@@ -201,6 +201,20 @@ def test_a_step_that_cannot_be_taken_says_why(begun: Search) -> None:
     while "Propose ideas: failed" not in jobs.status.value and time.monotonic() < deadline:
         time.sleep(0.05)
     assert "round 1 is not finished" in jobs.output.value
+
+
+def test_cancel_stops_an_evaluation_and_loses_nothing(tmp_path: Path) -> None:
+    executor = Stuck()
+    with search(tmp_path / "run.db", executor=executor) as s:
+        s.approve(s.propose())
+        s.approve(s.implement())
+        panel, jobs = Panel(desk_of(s)), desk_of(s).jobs
+        button(panel, "Build, check and time them").click()
+        assert executor.started.wait(WAIT_S)
+        jobs.stop.click()
+        wait_for_jobs(s)
+        assert len(s.missing.evaluations) == len(s.history.candidates)
+        desk_of(s).watcher.close()
 
 
 def test_the_picker_follows_the_editor(begun: Search) -> None:

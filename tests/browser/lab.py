@@ -54,6 +54,7 @@ _ERRORS = """() => window.jupyterapp.shell.currentWidget.content.widgets
   .flatMap((cell) => cell.model.outputs?.toJSON() ?? [])
   .filter((output) => output.output_type === "error")
   .map(({ ename, evalue }) => `${ename}: ${evalue}`)"""
+_SAVE = "async () => { await window.jupyterapp.shell.currentWidget.context.save(); }"
 _COMMAND = "async ([id, args]) => { await window.jupyterapp.commands.execute(id, args); }"
 _EXECUTE = """async (code) => {
   const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
@@ -76,6 +77,7 @@ class Lab:
     root: Path
     page: Page
     foreign: list[str] = field(default_factory=list)
+    _name: str = ""
 
     def __post_init__(self) -> None:
         self.page.set_default_timeout(PATIENCE_MS)
@@ -91,17 +93,23 @@ class Lab:
 
     def open(self, *cells: str) -> None:
         """Open a new notebook of these cells and run them all; raises what a cell raised."""
-        name = f"{time.time_ns()}.ipynb"
+        self._name = f"{time.time_ns()}.ipynb"
         notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
         notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
-        nbformat.write(notebook, self.root / name)
-        self.page.evaluate(_OPEN, name)
+        nbformat.write(notebook, self.root / self._name)
+        self.page.evaluate(_OPEN, self._name)
         self.page.evaluate(_READY)
         self.page.evaluate("() => { window.jupyterapp.shell.collapseLeft(); }")
         self.command("notebook:run-all-cells")
         if errors := self.page.evaluate(_ERRORS):
             raise RuntimeError(errors[0])
         self.page.wait_for_function(_RAN)
+
+    def reload(self) -> None:
+        """Save the notebook and load the page again; its kernel lives on."""
+        self.page.evaluate(_SAVE)
+        self.page.goto(f"{self.url}/lab/tree/{self._name}")
+        self.page.evaluate(_READY)
 
     def close(self) -> None:
         """Shut the notebook's kernel down and close it."""

@@ -125,6 +125,22 @@ def test_a_page_that_loaded_too_slowly_still_hears_the_kernel(new_lab: Callable[
     lab.close()
 
 
+def test_a_page_that_is_loaded_again_has_the_same_text_and_still_listens(lab: Lab) -> None:
+    lab.open(EDITOR)
+    lab.editor.press("Control+End")
+    lab.page.keyboard.type("int mine;")
+    lab.page.keyboard.press("Control+s")
+    lab.expect_printed("print(len(saved))", "1")
+    lab.reload()
+    expect(lab.editor).to_contain_text("int mine;")
+    lab.execute(MARK)
+    expect(lab.page.locator(".wb-editor .cm-lint-marker-error")).to_have_count(1)
+    lab.editor.press("Control+End")
+    lab.page.keyboard.type("more;")
+    lab.page.keyboard.press("Control+s")
+    lab.expect_printed("print(saved[-1].splitlines()[-1])", "int mine;more;")
+
+
 def test_nothing_is_asked_of_other_hosts(lab: Lab) -> None:
     lab.open(
         EDITOR,
