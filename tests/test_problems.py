@@ -129,8 +129,8 @@ def test_the_header_compiles_and_holds_the_sizes(tmp_path: Path) -> None:
         + problems.prototype(SCALARS, "cpu")
         + " {}\n"
     )
-    subprocess.run(["g++", "-std=c++17", "-Wall", "-include", header, "-c", file, "-o", "/dev/null"],
-                   check=True)  # fmt: skip
+    command = ["g++", "-std=c++17", "-Wall", "-include", header, "-c", file, "-o", "/dev/null"]
+    subprocess.run(command, check=True)
 
 
 def test_halves_have_the_backends_own_types() -> None:

@@ -1,11 +1,12 @@
 """What every Executor does with a kernel file: build it, check it, time it, survive it.
 
-A subclass named Test... gives the `executor`; the kernels are C++, so no GPU is needed.
+A subclass named Test... gives the `executor`; kernels are C++ unless it names others.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import re
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
@@ -13,7 +14,16 @@ from concurrent.futures import CancelledError
 import pytest
 
 from workbench.evaluation import Executor
-from workbench.records import Candidate, Evaluation, Problem, ProblemError, Run, Settings, Status
+from workbench.records import (
+    Candidate,
+    Evaluation,
+    Form,
+    Problem,
+    ProblemError,
+    Run,
+    Settings,
+    Status,
+)
 
 PROBLEM = Problem(
     name="scaled_relu",
@@ -38,29 +48,73 @@ def get_init_inputs():
     return []
 """,
 )
-GOOD = """// one pass over the elements
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Kernels:
+    """One kernel of every fate, in the language of a backend."""
+
+    form: Form
+    good: str
+    wrong: str
+    broken: str  # names `output`, which does not exist, in line 3
+    crashing: str
+    hanging: str
+    leaving: str  # exits with code 0
+    chatty: str  # prints that it passed, and does not
+
+
+CPP = """// one pass over the elements
 extern "C" void launch(const float* x, float* out, void* workspace) {
     for (long long i = 0; i < problem::x_numel; ++i) out[i] = x[i] < 0 ? 0 : 2 * x[i];
 }
 """
-WRONG = GOOD.replace("2 * x[i]", "x[i]")
-BROKEN = GOOD.replace("out[i]", "output[i]")
-CRASHING = GOOD.replace("{\n", "{\n    *(volatile int*)8 = 1;\n", 1)
-HANGING = GOOD.replace("{\n", "{\n    volatile bool forever = true;\n    while (forever) {}\n", 1)
-LEAVING = "#include <stdlib.h>\n" + GOOD.replace("{\n", "{\n    exit(0);\n", 1)
-CHATTY = "#include <stdio.h>\n" + GOOD.replace("{\n", '{\n    puts("verdict: passed");\n', 1)
+CPP_KERNELS = Kernels(
+    form="cpp",
+    good=CPP,
+    wrong=CPP.replace("2 * x[i]", "x[i]"),
+    broken=CPP.replace("out[i]", "output[i]"),
+    crashing=CPP.replace("{\n", "{\n    *(volatile int*)8 = 1;\n", 1),
+    hanging=CPP.replace("{\n", "{\n    volatile bool on = true;\n    while (on) {}\n", 1),
+    leaving="#include <stdlib.h>\n" + CPP.replace("{\n", "{\n    exit(0);\n", 1),
+    chatty="#include <stdio.h>\n"
+    + CPP.replace("2 * x[i]", "x[i]").replace("{\n", '{\n    puts("verdict: passed");\n', 1),
+)
+CUDA = """// one thread an element
+__global__ void scale(const float* x, float* out, int n) { int i = blockIdx.x * 256 + threadIdx.x;
+    if (i < n) out[i] = x[i] < 0 ? 0 : 2 * x[i];
+}
+extern "C" void launch(const float* x, float* out, void* workspace, cudaStream_t stream) {
+    scale<<<(problem::x_numel + 255) / 256, 256, 0, stream>>>(x, out, problem::x_numel);
+}
+"""
+CUDA_KERNELS = Kernels(
+    form="cu",
+    good=CUDA,
+    wrong=CUDA.replace("2 * x[i]", "x[i]"),
+    broken=CUDA.replace("out[i]", "output[i]"),
+    crashing=CUDA.replace("out[i] =", "*(volatile float*)16 ="),
+    hanging=CUDA.replace(
+        "if (i < n)", "while (((volatile float*)out)[i % n] != -1.0f) {}\n    if (i < n)"
+    ),
+    leaving="#include <stdlib.h>\n" + CUDA.replace("    scale<<<", "    exit(0);\n    scale<<<"),
+    chatty="#include <stdio.h>\n"
+    + CUDA.replace("2 * x[i]", "x[i]").replace("    scale<<<", '    puts("passed");\n    scale<<<'),
+)
 SETTINGS = Settings(tier="triage", run_timeout_s=4.0, baselines=())
 WAIT_S = 120.0
 
 
-def candidate(number: int, source: str) -> Candidate:
+def candidate(number: int, source: str, form: Form) -> Candidate:
     return Candidate(
-        number=number, round=0, idea=None, parents=(), source=source, form="cpp", author="person"
+        number=number, round=0, idea=None, parents=(), source=source, form=form, author="person"
     )
 
 
 class ExecutorContract:
-    """Tests that an implementation inherits."""
+    """Tests that an implementation inherits; it may name the kernels of another backend."""
+
+    kernels = CPP_KERNELS
 
     @pytest.fixture
     def run(self, executor: Executor) -> Run:
@@ -80,7 +134,9 @@ class ExecutorContract:
 
     @pytest.fixture
     def judged(self, executor: Executor, run: Run) -> Callable[[str], Evaluation]:
-        return lambda source: executor.submit(run, candidate(0, source)).result(WAIT_S)
+        return lambda source: executor.submit(run, candidate(0, source, self.kernels.form)).result(
+            WAIT_S
+        )
 
     def test_a_problem_is_described(self, run: Run) -> None:
         shapes = [(a.name, a.role, a.shape) for a in run.signature.arguments]
@@ -99,7 +155,7 @@ class ExecutorContract:
     def test_a_right_kernel_passes_with_all_its_parts(
         self, judged: Callable[[str], Evaluation]
     ) -> None:
-        evaluation = judged(GOOD)
+        evaluation = judged(self.kernels.good)
         assert evaluation.status is Status.passed, evaluation.detail
         assert evaluation.build is not None
         assert evaluation.check is not None
@@ -112,40 +168,41 @@ class ExecutorContract:
         assert evaluation.created
 
     @pytest.mark.parametrize(
-        ("source", "status"),
+        ("kind", "status"),
         [
-            pytest.param(WRONG, Status.incorrect, id="wrong"),
-            pytest.param(BROKEN, Status.compile_error, id="broken"),
-            pytest.param(CRASHING, Status.runtime_error, id="crashing"),
-            pytest.param(LEAVING, Status.runtime_error, id="leaving"),
-            pytest.param(HANGING, Status.timeout, id="hanging"),
+            ("wrong", Status.incorrect),
+            ("broken", Status.compile_error),
+            ("crashing", Status.runtime_error),
+            ("leaving", Status.runtime_error),
+            ("hanging", Status.timeout),
         ],
     )
     def test_a_failure_is_told_and_harms_nobody(
-        self, judged: Callable[[str], Evaluation], source: str, status: Status
+        self, judged: Callable[[str], Evaluation], kind: str, status: Status
     ) -> None:
-        evaluation = judged(source)
+        evaluation = judged(getattr(self.kernels, kind))
         assert evaluation.status is status, evaluation.detail
         assert evaluation.detail
         assert evaluation.timing is None
         assert evaluation.build is not None
-        assert judged(GOOD).status is Status.passed
+        assert judged(self.kernels.good).status is Status.passed
 
     def test_a_compile_error_says_where(self, judged: Callable[[str], Evaluation]) -> None:
-        evaluation = judged(BROKEN)
+        evaluation = judged(self.kernels.broken)
         assert evaluation.build is not None
         assert "output" in evaluation.detail
-        assert "kernel.cpp:3" in evaluation.build.log
+        assert re.search(r"kernel\.cpp:3|kernel\.cu\(3\)", evaluation.build.log)
 
     def test_what_a_kernel_prints_is_shown_and_not_believed(
         self, judged: Callable[[str], Evaluation]
     ) -> None:
-        evaluation = judged(CHATTY.replace("2 * x[i]", "x[i]"))
+        evaluation = judged(self.kernels.chatty)
         assert evaluation.status is Status.incorrect
 
     def test_each_verdict_belongs_to_its_candidate(self, executor: Executor, run: Run) -> None:
-        sources = [GOOD, BROKEN, WRONG, GOOD + "// again\n", CRASHING]
-        futures = [executor.submit(run, candidate(n, s)) for n, s in enumerate(sources)]
+        of = self.kernels
+        sources = [of.good, of.broken, of.wrong, of.good + "// again\n", of.crashing]
+        futures = [executor.submit(run, candidate(n, s, of.form)) for n, s in enumerate(sources)]
         found = [(e.candidate, e.status) for f in futures if (e := f.result(WAIT_S))]
         assert found == [
             (0, Status.passed),
@@ -161,7 +218,10 @@ class ExecutorContract:
     ) -> None:
         patient = Settings(tier="triage", run_timeout_s=60.0, baselines=())
         slow = dataclasses.replace(run, settings=patient)
-        futures = [executor.submit(slow, candidate(n, HANGING)) for n in range(3)]
+        futures = [
+            executor.submit(slow, candidate(n, self.kernels.hanging, self.kernels.form))
+            for n in range(3)
+        ]
         until = time.monotonic() + 30
         while not any("0" in line for line in executor.activity) and time.monotonic() < until:
             time.sleep(0.01)
@@ -172,7 +232,7 @@ class ExecutorContract:
             with pytest.raises(CancelledError):
                 future.result(WAIT_S)
         assert time.monotonic() - started < 10
-        assert judged(GOOD).status is Status.passed
+        assert judged(self.kernels.good).status is Status.passed
 
     def test_baselines_are_timed_in_turn_with_eager(self, executor: Executor, run: Run) -> None:
         (eager,) = executor.baselines(run, ["eager"])

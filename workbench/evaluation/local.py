@@ -59,6 +59,11 @@ class LocalExecutor:
         return found
 
     def submit(self, run: Run, candidate: Candidate) -> Future[Evaluation]:
+        if candidate.form != (wanted := "cu" if self.backend == "cuda" else "cpp"):
+            raise WorkbenchError(
+                f"candidate {candidate.number} is of form {candidate.form!r}; "
+                f"the {self.backend} backend judges kernel files of form {wanted!r}"
+            )
         result: Future[Evaluation] = Future()
         epoch = self._epoch
         build = self._builds.submit(self._build, run, candidate, epoch)
