@@ -5,9 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
-
 _HOME = {
+    "__version__": "records",
     "Problem": "records",
     "Category": "records",
     "Status": "records",
@@ -53,7 +52,14 @@ if TYPE_CHECKING:
     from workbench.history import History
     from workbench.llm import Human, OpenAI, Replay
     from workbench.problems import load_problem, load_problems, resized
-    from workbench.records import Category, Problem, Settings, Status, WorkbenchError
+    from workbench.records import (
+        Category,
+        Problem,
+        Settings,
+        Status,
+        WorkbenchError,
+        __version__,
+    )
     from workbench.search import Beam, Search
     from workbench.store import Store
 

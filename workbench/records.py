@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar
 
+__version__ = "0.1.0"
+
 Backend = Literal["cpu", "cuda"]
 Author = Literal["model", "person", "workbench"]
 Form = Literal["cpp", "cu", "module"]

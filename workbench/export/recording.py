@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from workbench.history import History
@@ -16,7 +15,7 @@ from workbench.llm.recording import (
     Recording,
     write,
 )
-from workbench.records import Candidate, Completion
+from workbench.records import Candidate, Completion, __version__
 
 
 def recording(
@@ -45,7 +44,7 @@ def recording(
         device=run.environment.device,
         created=run.created,
         license=license,
-        workbench=_version(),
+        workbench=__version__,
     )
     made = Recording(
         header=header,
@@ -138,10 +137,3 @@ def _provenance(history: History) -> str:
         return history.run.note
     models = " and ".join(_models(history)) or history.run.model
     return f"Ideas and kernels were written by {models}."
-
-
-def _version() -> str:
-    try:
-        return version("kernel-workbench")
-    except PackageNotFoundError:
-        return "unknown"
