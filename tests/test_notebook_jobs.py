@@ -30,7 +30,7 @@ def test_progress_log_and_activity_are_drawn_while_it_runs() -> None:
     runner.output.observe(lambda c: "<timing>" not in c["new"] and drawn.set(), "value")
 
     def work(job: Job) -> None:
-        job.progress(0.25)
+        job.fraction = 0.25
         job.log("built")
         assert drawn.wait(WAIT_S)
         assert release.wait(WAIT_S)

@@ -24,7 +24,7 @@ WAIT_S = 20
 def begun(tmp_path: Path) -> Iterator[Search]:
     """A search whose round 1 has ideas that wait for a decision."""
     beam = Beam(width=1, ideas=3, samples=1)
-    with search(tmp_path / "run.db", Scripted(), Played(), strategy=beam) as s:
+    with search(tmp_path / "run.db", Scripted(), Played({"0/0/0/0": 0.6}), strategy=beam) as s:
         s.run(rounds=1)
         s.propose()
         yield s
@@ -226,6 +226,17 @@ def test_the_picker_follows_the_editor(begun: Search) -> None:
     wait_for_jobs(begun)
     desk_of(begun).watcher.refresh()
     assert picker.value == begun.history.candidates[-1].number
+
+
+def test_another_best_does_not_take_the_editor_away(begun: Search) -> None:
+    panel = Panel(desk_of(begun))
+    (picker,) = fields(panel, "Kernel")
+    assert picker.value == 0
+    for number in range(4):
+        begun.evaluate(begun.edit(0, f"int better{number};"))
+    assert begun.best != begun.history.candidate(0)
+    desk_of(begun).watcher.refresh()
+    assert picker.value == 0
 
 
 def test_the_same_search_has_the_same_panels(begun: Search) -> None:

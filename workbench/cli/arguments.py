@@ -93,6 +93,13 @@ def _export(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--candidate", metavar="N", type=int, help="of kernelbench: which kernel; default: the best"
     )
+    made.add_argument("--author", metavar="NAME", help="of recording: who wrote what is in it")
+    made.add_argument(
+        "--provenance", metavar="TEXT", help="of recording: how it came about, in a sentence or two"
+    )
+    made.add_argument(
+        "--license", metavar="NAME", default="not stated", help="of recording: e.g. MIT"
+    )
 
 
 def _problem(made: argparse.ArgumentParser) -> None:

@@ -73,7 +73,13 @@ def export_run(asked: argparse.Namespace) -> int:
     name = Path(asked.store).stem
     match asked.kind:
         case "recording":
-            written = export.recording(history, asked.out or f"{name}.jsonl")
+            written = export.recording(
+                history,
+                asked.out or f"{name}.jsonl",
+                author=asked.author,
+                provenance=asked.provenance,
+                license=asked.license,
+            )
         case "training":
             written = export.training_data(history, asked.out or f"{name}-training.jsonl")
         case "folder":

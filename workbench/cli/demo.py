@@ -11,7 +11,7 @@ from typing import TextIO
 from workbench import metrics
 from workbench.cli import drawing, places, running, show, text
 from workbench.history import History
-from workbench.records import Backend, WorkbenchError, encode
+from workbench.records import Backend, Settings, WorkbenchError, encode
 
 _MOST = 3
 _PREFERRED = ("softmax", "layernorm")  # on a GPU, whose recordings take longer
@@ -43,7 +43,7 @@ def replay_all(backend: Backend, folder: Path, out: TextIO = sys.stderr) -> list
             backend=backend,
             store=store,
             writer=running.Writer(replay=str(places.recordings(backend)[name])),
-            settings=None,
+            settings=Settings(tier="triage"),
             rounds=None,
             beam=None,
             seed=None,

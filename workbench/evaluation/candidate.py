@@ -106,6 +106,10 @@ class CandidateProcess:
         order = {"do": "block", "first": first, "count": count, "still": still}
         return self._order(order, limit_s=limit_s).number
 
+    @property
+    def pid(self) -> int:
+        return self._pid
+
     def words(self) -> str:
         """What the candidate printed, at most 8 KB of it."""
         size = os.fstat(self._output).st_size
@@ -130,14 +134,20 @@ class CandidateProcess:
                 self._wait(allowed, seconds)
                 chunk = self._channel.recv(ANSWER.size - len(data))
                 if not chunk:
-                    raise CandidateFailed(Status.runtime_error, _how_it_ended(self.end()))
+                    raise CandidateFailed(Status.runtime_error, self._how_it_ended())
                 data += chunk
         except (BrokenPipeError, ConnectionResetError):
-            raise CandidateFailed(Status.runtime_error, _how_it_ended(self.end())) from None
+            raise CandidateFailed(Status.runtime_error, self._how_it_ended()) from None
         answer = Answer.unpack(data)
         if answer.code != OK:
             raise CandidateFailed(Status.runtime_error, answer.text or "failed without a word")
         return answer
+
+    def _how_it_ended(self) -> str:
+        words = _how_it_ended(self.end())
+        if "SIGSEGV" in words and not self.workspace_bytes:
+            words += "; it asks for no workspace, so `workspace` is a null pointer"
+        return words
 
     def _wait(self, until: float, seconds: float) -> None:
         watched = [self._channel.fileno()]

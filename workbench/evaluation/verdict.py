@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from workbench import metrics
-from workbench.evaluation import correctness, timing
+from workbench.evaluation import correctness, load, timing
 from workbench.evaluation.arena import FINITE_BYTE, Arena
 from workbench.evaluation.bench import Bench
 from workbench.evaluation.candidate import CandidateFailed, CandidateProcess
@@ -180,8 +180,10 @@ def judge(
                 detail = "; ".join(f"{c.name}: {c.detail}" for c in failed)
                 return Verdict(Status.incorrect, detail, check, output=process.words())
             stage("timing")
+            before = load.moment(process.pid)
             result = trial.time()
-            return _timed(check, result, floor_us, process.words(), bench.device.backend)
+            others = load.foreign_share(before, load.moment(process.pid))
+            return _timed(check, result, floor_us, process.words(), bench.device.backend, others)
         except CandidateFailed as failure:
             words = process.words()
             return Verdict(failure.status, failure.detail, check, output=words)
@@ -190,7 +192,14 @@ def judge(
                 arena.close()
 
 
-def _timed(check: Check, result: Timing, floor_us: float, words: str, backend: Backend) -> Verdict:
+def _timed(
+    check: Check,
+    result: Timing,
+    floor_us: float,
+    words: str,
+    backend: Backend,
+    others: float | None,
+) -> Verdict:
     """A correct candidate with a time: passed, unless the time is faster than physics."""
     own, ratio = metrics.duration_us(result), metrics.speedup(result)
     findings = []
@@ -198,6 +207,8 @@ def _timed(check: Check, result: Timing, floor_us: float, words: str, backend: B
         findings.append("two runs on the same inputs gave different bits")
     if ratio.halfwidth > timing.TARGET * 3:
         findings.append(f"noisy: the speedup's interval is ±{ratio.halfwidth:.1%}")
+    if backend == "cpu" and others is not None and others > load.BUSY:
+        findings.append(f"busy: other programs used {others:.0%} of the CPU while it was timed")
     if check.precision != check.reference_precision:
         findings.append(
             f"precision {check.precision}, the reference has {check.reference_precision}"

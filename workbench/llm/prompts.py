@@ -250,7 +250,7 @@ def _cases(evaluation: Evaluation) -> list[str]:
         for c in cases
         if not c.passed
     ]
-    passed = [c.name for c in cases if c.passed]
+    passed = list(dict.fromkeys(c.name for c in cases if c.passed))
     if not failed:
         return [f"* {evaluation.detail}"]
     return failed + ([f"Right on: {', '.join(passed)}."] if passed else [])

@@ -41,7 +41,7 @@ class Job:
     def __init__(self, name: str) -> None:
         self.name = name
         self.state: State = "waiting"
-        self.fraction: float | None = None  # None: it cannot say how far it is
+        self.fraction: float | None = None  # of the work done; None: not known
         self.lines: list[str] = []
         self.error: BaseException | None = None
         self.started = self.ended = 0.0
@@ -51,12 +51,8 @@ class Job:
     def log(self, text: str) -> None:
         self.lines += text.rstrip("\n").split("\n")
 
-    def progress(self, fraction: float) -> None:
-        """Say how far the work is, 0 to 1; raises Cancelled when it is no longer wanted."""
-        self.fraction = fraction
-        self.check()
-
     def check(self) -> None:
+        """Raises Cancelled when the work is no longer wanted."""
         if self.cancelled.is_set():
             raise Cancelled("stopped by a person")
 
@@ -136,7 +132,7 @@ class JobRunner(ipywidgets.VBox):  # type: ignore[misc]
             try:
                 call(*args, **kwargs)
             except WorkbenchError as error:
-                self.alert(str(error))
+                self.alert(_words(error))
             except Exception:
                 self.alert(traceback.format_exc())
 
@@ -170,7 +166,7 @@ class JobRunner(ipywidgets.VBox):  # type: ignore[misc]
             return "cancelled"
         except WorkbenchError as error:
             job.error = error
-            job.log(str(error))
+            job.log(_words(error))
         except Exception as error:
             job.error = error
             job.log(traceback.format_exc())
@@ -198,6 +194,10 @@ class JobRunner(ipywidgets.VBox):  # type: ignore[misc]
         log = html.escape("\n".join(lines))
         shown = f"<pre {role} style='{_LOG_STYLE}'><span>{log}</span></pre>"
         self.output.value = shown if log else ""
+
+
+def _words(error: WorkbenchError) -> str:
+    return "\n".join([str(error), *getattr(error, "__notes__", ())])
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

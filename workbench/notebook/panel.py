@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import ipywidgets
 
@@ -11,9 +13,21 @@ from workbench.notebook import live, words
 from workbench.notebook.cards import IdeaCards, KernelCards
 from workbench.notebook.desk import Desk, button
 from workbench.notebook.edit_panel import EditPanel
+from workbench.notebook.jobs import Job
 from workbench.search.missing import Missing
 
 _IDEAS, _KERNELS, _EDITOR = range(3)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A button: what it does, the tab that then matters, and how much is left of its work."""
+
+    name: str
+    work: Callable[[], object]
+    tip: str
+    shows: int | None = None  # None: the tab stays
+    left: Callable[[Missing], int] = lambda _: 0  # 0 at first: its progress is not known
 
 
 class Panel(ipywidgets.VBox):  # type: ignore[misc]
@@ -22,6 +36,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._edit = EditPanel(desk)
+        self._progress: tuple[Job, Callable[[Missing], int], int] | None = None
         self._filling = False  # the picker's options change, not a person's choice
         self._picker = ipywidgets.Dropdown(
             description="Kernel", options=[("none yet", None)], layout={"width": "98%"}
@@ -43,35 +58,46 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
 
     def _steps(self) -> ipywidgets.HBox:
         search = self._desk.search
-        steps: list[tuple[str, Callable[[], object], int | None, str]] = [
-            ("Time PyTorch", search.baselines, None, "Eager and compiled, to compare with"),
-            ("Propose ideas", search.propose, _IDEAS, "Ask the model for ideas in plain language"),
-            ("Write kernels", search.implement, _KERNELS, "Approved ideas become kernels"),
-            ("Run approved kernels", search.evaluate, None, "Build, check and time them"),
-            ("Repair failures", search.repair, _KERNELS, "Show the model what failed, once"),
-            (
-                "Run a round",
-                lambda: search.step(approve=True),
-                None,
-                "All of it, approving by itself",
+        steps = (
+            _Step("Time PyTorch", search.baselines, "Eager and compiled, to compare with"),
+            _Step(
+                "Propose ideas", search.propose, "Ask the model for ideas in plain language",
+                shows=_IDEAS,
             ),
+            _Step(
+                "Write kernels", search.implement, "Approved ideas become kernels",
+                shows=_KERNELS, left=lambda missing: len(missing.kernels),
+            ),
+            _Step(
+                "Run approved kernels", search.evaluate, "Build, check and time them",
+                left=lambda missing: len(missing.evaluations),
+            ),
+            _Step(
+                "Repair failures", search.repair, "Show the model what failed, once",
+                shows=_KERNELS, left=lambda missing: len(missing.repairs),
+            ),
+            _Step("Run a round", lambda: search.step(approve=True), "All, approving by itself"),
+        )  # fmt: skip
+        buttons = [
+            button(step.name, functools.partial(self._take, step), self._desk, tip=step.tip)
+            for step in steps
         ]
-        return ipywidgets.HBox(
-            [self._step(*step) for step in steps], layout={"flex_flow": "row wrap"}
-        )
+        return ipywidgets.HBox(buttons, layout={"flex_flow": "row wrap"})
 
-    def _step(
-        self, name: str, work: Callable[[], object], then: int | None, tip: str
-    ) -> ipywidgets.Button:
-        def done(_: object) -> None:
+    def _take(self, step: _Step) -> None:
+        """Submit a step; what it leaves to do shrinks, which is its progress."""
+
+        def work(job: Job) -> None:
+            self._progress = (job, step.left, step.left(self._desk.search.missing))
+            step.work()
+
+        def done(job: Job) -> None:
+            self._progress = None
             self._desk.watcher.refresh()
-            if then is not None:
-                self._tabs.selected_index = then
+            if job.state == "done" and step.shows is not None:
+                self._tabs.selected_index = step.shows
 
-        def submit() -> None:
-            self._desk.jobs.submit(name, lambda _: work(), on_done=done)
-
-        return button(name, submit, self._desk, tip=tip)
+        self._desk.jobs.submit(step.name, work, on_done=done)
 
     def _open(self, number: int) -> None:
         self._tabs.selected_index = _EDITOR
@@ -84,6 +110,9 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
     def _update(self, history: History) -> None:
         self._fill_picker(history)
         missing = Missing.of(history)
+        if self._progress is not None:
+            job, left, at_first = self._progress
+            job.fraction = 1 - left(missing) / at_first if at_first else None
         ideas, kernels = len(missing.ideas), len(missing.candidates)
         self._next.value = f"<p role='status'>Next: {words.next_step(missing)}</p>"
         self._tabs.titles = [
@@ -98,7 +127,9 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         if not options or self._picker.options == options:
             return
         best = history.best
-        chosen = self._edit.number or (best.number if best else options[0][1])
+        chosen = self._edit.number
+        if chosen is None:
+            chosen = best.number if best else options[0][1]
         self._filling = True
         self._picker.options, self._picker.value = options, chosen
         self._filling = False

@@ -38,19 +38,26 @@ class Watcher:
 
     def refresh(self) -> None:
         """Look now: tell of a change at once, not at the next poll."""
-        with self._turn:
-            if (history := self._read()) is not self._seen:
-                self._seen = history
-                for listener in self._listeners:
-                    listener(history)
+        self._tell(self._read())
 
     def close(self) -> None:
         self._closed.set()
 
+    def _tell(self, history: History) -> None:
+        with self._turn:
+            if history is not self._seen:
+                self._seen = history
+                for listener in self._listeners:
+                    listener(history)
+
     def _follow(self) -> None:
         while not self._closed.wait(POLL_EVERY_S):
             try:
-                self.refresh()
+                history = self._read()
             except Exception as error:  # the store was closed, or its file is gone
                 _log.warning("the panels follow this run no longer: %s", error)
                 return
+            try:
+                self._tell(history)
+            except Exception:
+                _log.exception("a panel could not be redrawn")
