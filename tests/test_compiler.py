@@ -128,3 +128,11 @@ def test_nvcc_builds_a_kernel_file_without_a_gpu(tmp_path: Path) -> None:
     assert [k.name for k in built.build.kernels] == [
         "copy" if shutil.which("c++filt") else "_Z4copyPKfPf"
     ]
+
+
+@pytest.mark.skipif(shutil.which("c++filt") is None, reason="c++filt is not installed")
+def test_kernels_in_an_anonymous_namespace_have_names() -> None:
+    log = """ptxas info    : Compiling entry function '_ZN12_GLOBAL__N_17softmaxEPf' for 'sm_90a'
+ptxas info    : Used 8 registers
+"""
+    assert [k.name for k in toolchain.resources(log)] == ["softmax"]

@@ -127,6 +127,7 @@ function render({ model, el }) {
   };
   const build = () => {
     if (model.get("value") === agreed) flushPending(); // else the kernel has set another text: it wins
+    const [hadFocus, head] = [view?.hasFocus, view?.state.selection.main.head ?? 0];
     discard();
     clearTimeout(timer);
     timer = undefined;
@@ -144,6 +145,10 @@ function render({ model, el }) {
       });
       diff.dom.style.cssText = `max-height: ${maxHeight}; overflow: auto`;
       view = diff.b;
+    }
+    if (hadFocus) {
+      view.dispatch({ selection: { anchor: Math.min(head, doc.length) }, scrollIntoView: true });
+      view.focus();
     }
     onDiagnostics();
   };

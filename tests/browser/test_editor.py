@@ -56,6 +56,17 @@ def test_a_diff_shows_both_texts_and_stays_editable(
     screenshot(lab, "editor_diff")
 
 
+def test_another_original_takes_neither_the_cursor_nor_the_focus(lab: Lab) -> None:
+    lab.open(EDITOR)
+    lab.editor.press("Control+End")
+    lab.page.keyboard.type("one;")
+    lab.execute("editor.original = 'int a;'")
+    expect(lab.page.locator(".wb-editor .cm-mergeView")).to_be_visible()
+    lab.page.keyboard.type("two;")
+    lab.page.keyboard.press("Control+s")
+    lab.expect_printed("print(saved)", r"['int a;\nint b;\none;two;']")
+
+
 def test_a_read_only_editor_takes_no_typing(lab: Lab) -> None:
     lab.open(EDITOR, "editor.read_only = True")
     lab.editor.press("Control+End")

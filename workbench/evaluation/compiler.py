@@ -147,7 +147,9 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _plain(log: str, scratch: Path) -> str:
-    return log.replace(f"{scratch}/", "")
+    """Without the names of temporary files, which differ from build to build."""
+    log = log.replace(f"{scratch}/", "")
+    return re.sub(r"tmpxft_[0-9a-f]+_[0-9a-f]+-\d+_", "", log)
 
 
 def _keep(folder: Path, built: Built) -> Built:

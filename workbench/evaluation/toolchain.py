@@ -157,4 +157,5 @@ def _demangled(names: list[str]) -> dict[str, str]:
     run = subprocess.run(
         [filter_path], input="\n".join(names), capture_output=True, text=True, check=False
     )
-    return {n: d.split("(")[0] for n, d in zip(names, run.stdout.splitlines(), strict=False)}
+    plain = (line.replace("(anonymous namespace)::", "") for line in run.stdout.splitlines())
+    return {n: p.split("(")[0] for n, p in zip(names, plain, strict=False)}
