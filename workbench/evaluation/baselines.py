@@ -37,7 +37,7 @@ def measure(bench: Bench, name: str, settings: Settings) -> Baseline:
     def other(first: int, count: int) -> float:
         return device.block(lambda k: run(*sets[k % len(sets)].inputs), first, count)
 
-    sides = timing.Sides(eager, other, lambda: None, lambda _: None, len(sets))
+    sides = timing.Sides(eager, other, lambda: None, lambda _: None, len(sets), foreign=False)
     plan = timing.PLANS[device.backend, settings.tier]
     method = f"{name}, interleaved with eager, {len(sets)} input sets, {settings.tier}"
     rng = random.Random(secrets.randbits(64))

@@ -49,6 +49,7 @@ class Sides:
     prepare: Callable[[], None]  # poison outputs
     verify: Callable[[int], None]  # check one set's outputs; raises CandidateFailed
     sets: int
+    foreign: bool = True  # the candidate's clock is its own process's, so it is checked
 
 
 def compare(sides: Sides, plan: Plan, *, method: str, rng: random.Random) -> Timing:
@@ -104,6 +105,8 @@ def _candidate_block(
     last = launches - 1
     for turn in {last, last - rng.randrange(written)}:
         sides.verify((first + turn) % sides.sets)
+    if not sides.foreign:
+        return seconds, 0.0
     missing = wall - seconds
     agreed = 0 <= missing <= CLOCK_TOLERANCE * wall + CLOCK_SLACK_S
     return seconds if agreed else wall, max(missing - CLOCK_SLACK_S, 0.0) / wall
