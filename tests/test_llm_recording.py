@@ -245,3 +245,11 @@ def test_a_recording_without_replies_misses_politely(tmp_path) -> None:
     path = write(tmp_path / "a.jsonl", Recording(header=HEADER))
     with pytest.raises(ReplayMiss, match="none at all"):
         Replay(path).complete(request("0/0/0/0"))
+
+
+def test_what_is_not_a_file_is_never_replaced(tmp_path) -> None:
+    place = tmp_path / "folder"
+    place.mkdir()
+    with pytest.raises(WorkbenchError, match="not a file"):
+        write(place, RECORDING)
+    assert place.is_dir()

@@ -26,7 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except WorkbenchError as error:
-        print(f"workbench: {error}", file=sys.stderr)
+        for words in (error, *getattr(error, "__notes__", ())):
+            print(f"workbench: {words}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -177,6 +177,8 @@ def write(path: str | Path, recording: Recording) -> Path:
     The file appears whole or not at all.
     """
     file = Path(path)
+    if file.exists() and not file.is_file():
+        raise WorkbenchError(f"{str(path)!r} is not a file; a recording would replace it")
     lines = [_json({"header": recording.header})]
     for kind, line in _in_order(recording):
         lines.append(_json({kind: line}))
