@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError, Future
 from dataclasses import replace
@@ -176,6 +177,11 @@ def search(
         PROBLEM, store, llm=llm or Scripted(), strategy=strategy,
         settings=settings, executor=executor or Played(),
     )  # fmt: skip
+
+
+def measured(history: History) -> Counter[int]:
+    """How often each candidate was evaluated."""
+    return Counter(e.candidate for e in history.evaluations)
 
 
 def timeless(history: History) -> list[Record]:

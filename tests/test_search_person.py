@@ -101,7 +101,7 @@ def test_an_edit_is_a_new_candidate_of_the_same_idea(path: Path) -> None:
         )  # fmt: skip
         (evaluation,) = s.evaluate(edited)
         assert evaluation.candidate == edited.number
-        assert executor.submitted == [0, edited.number]
+        assert executor.submitted == [0, 0, edited.number]  # the best was confirmed
         assert s.history.candidate(0).source != edited.source
         with pytest.raises(WorkbenchError, match="no candidate 77"):
             s.edit(77, "")

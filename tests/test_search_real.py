@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from contracts.executor_contract import BROKEN, GOOD, HANGING, PROBLEM, WRONG
+from contracts.executor_contract import CPP_KERNELS, PROBLEM
 from scripted import Scripted
 
 from workbench.evaluation import LocalExecutor
@@ -45,13 +45,13 @@ def begun(path: Path, executor: LocalExecutor, replies: dict[str, str]) -> Searc
 
 
 def test_two_rounds_from_reference_to_best(tmp_path: Path, executor: LocalExecutor) -> None:
-    unrolled = GOOD.replace("    for", "#pragma GCC unroll 4\n    for")
+    unrolled = CPP_KERNELS.good.replace("    for", "#pragma GCC unroll 4\n    for")
     replies = {
-        "0/0/0/0": fenced(GOOD, "direct"),
-        "0/0/0/1": fenced(BROKEN, "broken"),
-        "0/0/0/1/repair": fenced(GOOD.replace("++i", "i += 1"), "mended"),
+        "0/0/0/0": fenced(CPP_KERNELS.good, "direct"),
+        "0/0/0/1": fenced(CPP_KERNELS.broken, "broken"),
+        "0/0/0/1/repair": fenced(CPP_KERNELS.good.replace("++i", "i += 1"), "mended"),
         "1/0/0/0": fenced(unrolled, "unrolled"),
-        "1/0/0/1": fenced(WRONG, "wrong"),
+        "1/0/0/1": fenced(CPP_KERNELS.wrong, "wrong"),
         "1/0/0/1/repair": "I give up.",
     }
     with begun(tmp_path / "run.db", executor, replies) as s:
@@ -76,16 +76,16 @@ def test_two_rounds_from_reference_to_best(tmp_path: Path, executor: LocalExecut
 
 
 def test_an_edit_goes_through_the_same_gate(tmp_path: Path, executor: LocalExecutor) -> None:
-    replies = {f"0/0/0/{k}": fenced(GOOD, f"{k}") for k in range(2)}
+    replies = {f"0/0/0/{k}": fenced(CPP_KERNELS.good, f"{k}") for k in range(2)}
     with begun(tmp_path / "run.db", executor, replies) as s:
         s.run(rounds=1)
-        edited = s.edit(0, WRONG)
+        edited = s.edit(0, CPP_KERNELS.wrong)
         (evaluation,) = s.evaluate(edited)
         assert evaluation.status is Status.incorrect
 
 
 def test_a_hanging_kernel_can_be_stopped(tmp_path: Path, executor: LocalExecutor) -> None:
-    replies = {f"0/0/0/{k}": fenced(HANGING, f"{k}") for k in range(2)}
+    replies = {f"0/0/0/{k}": fenced(CPP_KERNELS.hanging, f"{k}") for k in range(2)}
     with begun(tmp_path / "run.db", executor, replies) as s, ThreadPoolExecutor(1) as thread:
         running = thread.submit(s.run, 1)
         until = time.monotonic() + WAIT_S
@@ -99,6 +99,6 @@ def test_a_hanging_kernel_can_be_stopped(tmp_path: Path, executor: LocalExecutor
         assert time.monotonic() - started < 5
         assert s.history.evaluations == ()
         s.reject(s.history.candidates)
-        s.add_kernel(GOOD)
+        s.add_kernel(CPP_KERNELS.good)
         (evaluation,) = s.evaluate()
         assert evaluation.status is Status.passed

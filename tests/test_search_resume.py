@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from scripted import Played, Scripted, search, timeless
+from scripted import Played, Scripted, measured, search, timeless
 
 from workbench.llm import Request
 from workbench.records import Completion, Settings, Status, StoreError
@@ -96,14 +96,15 @@ def test_a_search_killed_at_any_record_ends_the_same(tmp_path: Path, within: boo
         else:
             break
         told = Store(tmp_path / f"{n}.db").history()
-        judged = {e.candidate for e in told.evaluations} if told else set()
+        judged = measured(told) if told else Counter()
         before = len(executor.submitted)
         whole = Dying(store.path, 1000, within=False)
         with run_to_the_end(whole, model, executor) as s:
             assert timeless(s.history) == expected
         twice = [a for a, count in Counter(model.asked).items() if count > 1]
         assert len(twice) <= within  # only the reply that was on its way to the disk
-        assert not judged & set(executor.submitted[before:])
+        again = judged + Counter(executor.submitted[before:])
+        assert again == measured(total)  # once each, the confirmed best twice
     assert n >= 30
 
 
@@ -162,7 +163,7 @@ def test_two_processes_never_advance_one_run(tmp_path: Path) -> None:
             s.add_kernel("int k;")  # and added to
             process.kill()
         s.run(rounds=1)
-        assert len(s.history.evaluations) == 3
+        assert sorted(measured(s.history).values()) == [1, 1, 2]  # the best is confirmed
 
 
 def test_a_run_made_in_steps_equals_one_made_at_once(tmp_path: Path) -> None:
@@ -176,6 +177,7 @@ def test_a_run_made_in_steps_equals_one_made_at_once(tmp_path: Path) -> None:
         for _ in range(2):
             while not s.step():
                 s.approve(s.missing.ideas, s.missing.candidates, by="run")
+        s.confirm()
         assert timeless(s.history) == expected
 
 

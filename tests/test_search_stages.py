@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import logging
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import scripted
-from scripted import Played, Scripted, search
+from scripted import Played, Scripted, measured, search
 
 from workbench.evaluation import Description
 from workbench.llm import Request
 from workbench.records import (
+    Candidate,
     Category,
+    Evaluation,
     ModelError,
     Problem,
     ReplayMiss,
+    Run,
     Settings,
     Status,
     StoreError,
@@ -153,7 +157,7 @@ def test_losers_are_kept_and_a_slower_round_does_not_lose_the_line(path: Path) -
         assert s.best.address == "0/0/0/0"
         assert [b.parents for b in s.history.branches] == [()] + [(0,), (1,)] * 3
         assert len(s.history.candidates) == 2 + 12 + 12
-        assert len(s.history.evaluations) == 26
+        assert measured(s.history) == {0: 2} | dict.fromkeys(range(1, 26), 1)
 
 
 def test_when_nothing_passed_the_reference_is_translated_again(path: Path) -> None:
@@ -366,3 +370,22 @@ def test_a_store_that_was_handed_in_is_left_open(path: Path) -> None:
     store = Store(path)
     search(store).close()
     assert store.history() is not None
+
+
+def test_a_best_that_was_lucky_once_loses_its_place_when_confirmed(path: Path) -> None:
+    class Sobering(Played):
+        """Gives a kernel's second measurement half its first speedup, if it was 0/0/0/0."""
+
+        def submit(self, run: Run, candidate: Candidate) -> Future[Evaluation]:
+            if candidate.address == "0/0/0/0" and candidate.number in self.submitted:
+                self._verdicts["0/0/0/0"] = 1.5
+                assert run.settings.tier == "record"  # a tier longer than the search's
+            return super().submit(run, candidate)
+
+    executor = Sobering({"0/0/0/0": 3.0, "0/0/0/1": 2.0})
+    with search(path, executor=executor) as s:
+        s.run(rounds=1)
+        assert s.best is not None
+        assert s.best.address == "0/0/0/1"
+        assert set(measured(s.history).values()) == {2}
+        assert s.confirm() == ()  # nothing is left to confirm

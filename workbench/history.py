@@ -84,6 +84,10 @@ class History:
         """The last evaluation of a candidate, or None while it has none."""
         return self._evaluation_by_candidate.get(candidate)
 
+    def measurements(self, candidate: int) -> int:
+        """How often a candidate was evaluated; the last time counts."""
+        return sum(e.candidate == candidate for e in self.evaluations)
+
     def decision(self, subject: Subject, number: int) -> Decision | None:
         """The decision in force on an idea or a candidate; None while it waits for one."""
         return self._decision_by_subject.get((subject, number))

@@ -17,11 +17,14 @@ expect.set_options(timeout=30_000)  # a busy machine is slow, not wrong
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests come last: they take longest, and Playwright leaves an event loop running,
+    which widgets of other tests would take for a kernel's."""
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.browser)
             item.add_marker(pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"))
+    items.sort(key=lambda item: here in item.path.parents)
 
 
 @pytest.fixture(scope="session")

@@ -151,6 +151,10 @@ class Search:
         """Have failed kernels repaired, each once; the candidates that wait for a decision."""
         return stages.repair(self._session)
 
+    def confirm(self) -> tuple[Evaluation, ...]:
+        """Measure the best kernel again, longer, until the best of all was measured twice."""
+        return stages.confirm(self._session)
+
     def step(self, approve: bool = False) -> bool:
         """Finish the round under way or, when it is settled, the next one.
 
@@ -176,14 +180,22 @@ class Search:
             return True
 
     def run(self, rounds: int = 5, approve: bool = True) -> Candidate | None:
-        """Baselines, then rounds until there are `rounds` in all, round 0 included; the best.
+        """Baselines, then rounds until there are `rounds` in all, round 0 included; the best,
+        confirmed.
 
-        What an earlier call left unfinished is finished first.
+        What an earlier call left unfinished is finished first. A kernel that a confirmation
+        finds wrong has its repair turn as well.
         """
         with self._session.at_work():
             stages.baselines(self._session)
-            while not self.missing.settled or self.history.round + 1 < rounds:
-                if not self.step(approve):
+            while True:
+                while not self.missing.settled or self.history.round + 1 < rounds:
+                    if not self.step(approve):
+                        break
+                if not self.missing.settled:  # decisions are missing
+                    break
+                stages.confirm(self._session)
+                if self.missing.settled:
                     break
         return self.best
 

@@ -6,6 +6,7 @@ import logging
 import random
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from dataclasses import replace
 
 from workbench.llm import Request, prompts
 from workbench.llm.replies import extract_kernel, parse_ideas
@@ -17,6 +18,8 @@ from workbench.records import (
     Evaluation,
     Form,
     Idea,
+    Run,
+    Tier,
     WorkbenchError,
 )
 from workbench.search.asking import POLL_S, Cancelled, Keep
@@ -24,6 +27,7 @@ from workbench.search.missing import Missing, shortfall
 from workbench.search.session import Session
 
 _log = logging.getLogger(__name__)
+_LONGER: dict[Tier, Tier] = {"triage": "search", "search": "record", "record": "record"}
 
 
 def baselines(session: Session) -> tuple[Baseline, ...]:
@@ -129,7 +133,21 @@ def evaluate(session: Session, chosen: Sequence[Candidate | int]) -> tuple[Evalu
         if judged := [n for n in numbers if history.evaluation(n) is not None]:
             raise WorkbenchError(f"candidates {judged} are evaluated already")
         candidates = [history.candidate(n) for n in dict.fromkeys(numbers)]
-        return _judged(session, candidates)
+        return _judged(session, candidates, session.run)
+
+
+def confirm(session: Session) -> tuple[Evaluation, ...]:
+    """Measure the best kernel again, a tier longer, until the best of all was measured twice.
+
+    The best of many noisy measurements is best by luck too: what is published is a second one,
+    from a fresh process on other inputs, and it may cost a kernel its place.
+    """
+    made: list[Evaluation] = []
+    settings = replace(session.run.settings, tier=_LONGER[session.run.settings.tier])
+    with session.at_work():
+        while (best := session.history.best) and session.history.measurements(best.number) < 2:
+            made += _judged(session, [best], replace(session.run, settings=settings))
+    return tuple(made)
 
 
 def form_of(session: Session) -> Form:
@@ -137,7 +155,7 @@ def form_of(session: Session) -> Form:
     return "cu" if session.run.backend == "cuda" else "cpp"
 
 
-def _judged(session: Session, candidates: Sequence[Candidate]) -> tuple[Evaluation, ...]:
+def _judged(session: Session, candidates: Sequence[Candidate], run: Run) -> tuple[Evaluation, ...]:
     """Submit all at once, so that builds run ahead; store each verdict as it comes."""
     pending: set[Future[Evaluation]] = set()
     submitted: list[Future[Evaluation]] = []
@@ -146,7 +164,7 @@ def _judged(session: Session, candidates: Sequence[Candidate]) -> tuple[Evaluati
     stopped = False
     try:
         for candidate in candidates:
-            submitted.append(session.executor.submit(session.run, candidate))
+            submitted.append(session.executor.submit(run, candidate))
             pending.add(submitted[-1])
         while pending and not stopped:
             done, pending = wait(pending, POLL_S, FIRST_COMPLETED)
