@@ -27,6 +27,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: here in item.path.parents)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[pytest.TestReport]:
+    """What the page showed when a test failed: a picture, and its errors in the report."""
+    report = yield
+    lab = getattr(item, "funcargs", {}).get("lab")
+    if report.when == "call" and report.failed and isinstance(lab, Lab):
+        path = _folder(item.funcargs["tmp_path"]) / f"failed_{item.name}.png"
+        lab.page.screenshot(path=path)
+        report.sections.append(("page", "\n".join([f"picture: {path}", *lab.errors])))
+    return report
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with chromium() as started:
@@ -60,7 +72,7 @@ def shared_lab(new_lab: Callable[..., Lab]) -> Lab:
 
 
 @pytest.fixture
-def lab(shared_lab: Lab) -> Iterator[Lab]:
+def lab(shared_lab: Lab, tmp_path: Path) -> Iterator[Lab]:
     """The page all tests share; the notebook a test opened is closed after it."""
     yield shared_lab
     shared_lab.close()
@@ -69,12 +81,16 @@ def lab(shared_lab: Lab) -> Iterator[Lab]:
 @pytest.fixture
 def screenshot(tmp_path: Path) -> Callable[[Lab, str], Path]:
     """Saves what a page shows to $WORKBENCH_SCREENSHOTS, or to the test's own folder."""
-    folder = Path(os.environ.get("WORKBENCH_SCREENSHOTS") or tmp_path)
-    folder.mkdir(parents=True, exist_ok=True)
 
     def save(lab: Lab, name: str) -> Path:
-        path = folder / f"{name}.png"
+        path = _folder(tmp_path) / f"{name}.png"
         lab.page.screenshot(path=path)
         return path
 
     return save
+
+
+def _folder(own: Path) -> Path:
+    folder = Path(os.environ.get("WORKBENCH_SCREENSHOTS") or own)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

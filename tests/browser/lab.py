@@ -77,10 +77,12 @@ class Lab:
     root: Path
     page: Page
     foreign: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)  # of the page's console
     _name: str = ""
 
     def __post_init__(self) -> None:
         self.page.set_default_timeout(PATIENCE_MS)
+        self.page.on("console", lambda m: m.type == "error" and self.errors.append(m.text))
         self.page.on("request", lambda request: self._note(request.url))
         self.page.goto(f"{self.url}/lab?reset")
         self.page.wait_for_function(
