@@ -74,6 +74,15 @@ def test_an_idea_says_which_kernel_it_builds_on() -> None:
     assert f"on top of kernel {parent} (" in words.origin(history, history.ideas[-1])
 
 
+def test_an_author_is_a_person_or_the_model_that_answered() -> None:
+    history = histories.searched()
+    authors = [words.author(history, c) for c in history.candidates]
+    assert set(authors) == {"a-model-2026", "a person"}
+    replies = tuple(replace(c, returned_model="human") for c in history.completions)
+    by_hand = replace(history, completions=replies)
+    assert {words.author(by_hand, c) for c in by_hand.candidates} == {"a person"}
+
+
 def test_the_table_names_the_best_in_words() -> None:
     assert words.results(histories.searched()).count("passed, best so far") == 1
 

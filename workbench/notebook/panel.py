@@ -114,7 +114,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             job, left, at_first = self._progress
             job.fraction = 1 - left(missing) / at_first if at_first else None
         ideas, kernels = len(missing.ideas), len(missing.candidates)
-        self._next.value = f"<p role='status'>Next: {words.next_step(missing)}</p>"
+        self._next.value = words.progress(history, missing)
         self._tabs.titles = [
             f"Ideas ({ideas} to decide)" if ideas else "Ideas",
             f"Kernels ({kernels} to decide)" if kernels else "Kernels",

@@ -61,7 +61,19 @@ def origin(history: History, idea: Idea) -> str:
     parents = history.branch(idea.branch).parents
     base = " and ".join(f"kernel {p}{_merit(history, p)}" for p in parents) or "the reference"
     kind = idea.category.value if idea.category else "translation"
-    return f"{kind} · by {_author(idea.author)} · on top of {base}"
+    return f"{kind} · by {author(history, idea)} · on top of {base}"
+
+
+def author(history: History, item: Idea | Candidate) -> str:
+    """Who wrote an idea or a kernel: a person, the workbench, or which model."""
+    if item.author != "model":
+        return {"person": "a person", "workbench": "the workbench"}[item.author]
+    if isinstance(item, Idea):
+        completion = history.completion(f"{history.branch(item.branch).address}/ideas")
+    else:
+        completion = history.completion(item.address or "")
+    name = (completion.returned_model or completion.model) if completion else "the model"
+    return "a person" if name == "human" else name
 
 
 def idea_card(history: History, idea: Idea) -> str:
@@ -71,6 +83,12 @@ def idea_card(history: History, idea: Idea) -> str:
         f"<p class='wb-quiet'>{html.escape(origin(history, idea))}</p>"
         f"<p><b>{html.escape(fate(history, idea))}</b></p>"
     )
+
+
+def progress(history: History, missing: Missing) -> str:
+    """What comes next, and where the run's ideas and kernels come from, if it says so."""
+    note = f"<p class='wb-quiet'>{html.escape(history.run.note)}</p>" if history.run.note else ""
+    return f"{note}<p role='status'>Next: {next_step(missing)}</p>"
 
 
 def next_step(missing: Missing) -> str:
@@ -102,7 +120,7 @@ def earlier_ideas(history: History) -> str:
 
 def kernel_card(history: History, candidate: Candidate) -> str:
     title = html.escape(title_of(history, candidate))
-    facts = [f"round {candidate.round}", f"by {_author(candidate.author)}", *candidate.flags]
+    facts = [f"round {candidate.round}", f"by {author(history, candidate)}", *candidate.flags]
     return (
         f"<h4>Kernel {candidate.number}: {title}</h4>"
         f"<p class='wb-quiet'>{html.escape(' · '.join(facts))}</p>"
@@ -172,7 +190,7 @@ def _row(history: History, candidate: Candidate, *, is_best: bool) -> str:
     before = (str(candidate.number), str(candidate.round))
     idea = f"<td class='text'>{html.escape(title_of(history, candidate))}</td>"
     after = (
-        _author(candidate.author),
+        author(history, candidate),
         words,
         time(duration) if duration else "",
         speedup(ratio) if ratio else "",
@@ -218,10 +236,6 @@ def _logs(evaluation: Evaluation) -> str:
 def _merit(history: History, number: int) -> str:
     ratio = history.speedup(number)
     return f" ({ratio.value:.2f}×)" if ratio else ""
-
-
-def _author(author: str) -> str:
-    return {"model": "the model", "person": "a person", "workbench": "the workbench"}[author]
 
 
 def _count(number: int, noun: str) -> str:
