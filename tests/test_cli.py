@@ -351,6 +351,8 @@ def test_an_interrupted_run_is_code_130_and_its_store_is_whole(
         [sys.executable, "-m", "workbench", "run", str(problem), "--backend", "cpu",
          "--human", "inbox", "--store", "d.db"],
         cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True,
+        # a shell's background jobs ignore the signal, and their children inherit that
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     prompt = tmp_path / "inbox" / "0-0-0-0.md"
     wait_for(prompt.exists)

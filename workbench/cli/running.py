@@ -107,7 +107,8 @@ def _announce(
     say(f"{run.environment.device}, torch {run.environment.torch}, {run.environment.compiler}")
     say(f"{run.strategy}, {model.name if model else run.model}, store {order.store}")
     if carried_on and history.candidates:
-        say(f"carried on: {len(history.evaluations)} kernels are judged already")
+        judged = {e.candidate for e in history.evaluations}
+        say(f"carried on: {len(judged)} kernels are judged already")
     if not order.ask:
         say("every idea and kernel is approved by this command; --ask lets you decide")
     floor = text.duration(history.floor_us)
