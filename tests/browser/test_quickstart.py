@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from lab import REPOSITORY, Lab
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, TimeoutError, expect
 
 import workbench as wb
 from workbench.llm import recording
@@ -99,10 +100,20 @@ def passed(lab: Lab, number: int) -> int:
     raise AssertionError(f"{TRIES} honest kernels in a row were rejected")
 
 
+def shown(lab: Lab, panel: str) -> None:
+    """Open the panel. A loaded JupyterLab now and then draws a view before its widget's model
+    has arrived ("widget model not found") and leaves it so: a person would run the cell again."""
+    for limit_ms in (30_000, 30_000, 60_000):
+        lab.open(panel)
+        with contextlib.suppress(TimeoutError):
+            button(lab, "Propose ideas").wait_for(timeout=limit_ms)
+            return
+
+
 def test_from_an_idea_to_an_edited_kernel(
     lab: Lab, panel: str, screenshot: Callable[[Lab, str], object]
 ) -> None:
-    lab.open(panel)
+    shown(lab, panel)
     button(lab, "Propose ideas").click()
     expect(lab.panel).to_contain_text("Translate the reference")
     screenshot(lab, "1_ideas")
