@@ -136,7 +136,10 @@ def test_a_page_that_loaded_too_slowly_still_hears_the_kernel(new_lab: Callable[
     lab.close()
 
 
-def test_a_page_that_is_loaded_again_has_the_same_text_and_still_listens(lab: Lab) -> None:
+def test_a_page_that_is_loaded_again_has_the_same_text_and_still_listens(
+    new_lab: Callable[..., Lab],
+) -> None:
+    lab = new_lab()  # its own: a page with a notebook in its address opens that one again, later
     lab.open(EDITOR)
     lab.editor.press("Control+End")
     lab.page.keyboard.type("int mine;")
@@ -150,6 +153,7 @@ def test_a_page_that_is_loaded_again_has_the_same_text_and_still_listens(lab: La
     lab.page.keyboard.type("more;")
     lab.page.keyboard.press("Control+s")
     lab.expect_printed("print(saved[-1].splitlines()[-1])", "int mine;more;")
+    lab.close()
 
 
 def test_nothing_is_asked_of_other_hosts(lab: Lab) -> None:

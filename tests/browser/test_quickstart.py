@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from lab import REPOSITORY, Lab
-from playwright.sync_api import Locator, TimeoutError, expect
+from playwright.sync_api import Locator, expect
 
 import workbench as wb
 from workbench.llm import recording
@@ -100,20 +99,10 @@ def passed(lab: Lab, number: int) -> int:
     raise AssertionError(f"{TRIES} honest kernels in a row were rejected")
 
 
-def shown(lab: Lab, panel: str) -> None:
-    """Open the panel. A loaded JupyterLab now and then draws a view before its widget's model
-    has arrived ("widget model not found") and leaves it so: a person would run the cell again."""
-    for limit_ms in (30_000, 30_000, 60_000):
-        lab.open(panel)
-        with contextlib.suppress(TimeoutError):
-            button(lab, "Propose ideas").wait_for(timeout=limit_ms)
-            return
-
-
 def test_from_an_idea_to_an_edited_kernel(
     lab: Lab, panel: str, screenshot: Callable[[Lab, str], object]
 ) -> None:
-    shown(lab, panel)
+    lab.open(panel)
     button(lab, "Propose ideas").click()
     expect(lab.panel).to_contain_text("Translate the reference")
     screenshot(lab, "1_ideas")
@@ -147,6 +136,7 @@ def test_from_an_idea_to_an_edited_kernel(
     button(lab, f"Changes against kernel {last - 1}").click()
     lab.command("apputils:change-theme", theme="JupyterLab Dark")
     expect(lab.page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
+    expect(lab.page.locator("#jupyterlab-splash")).to_have_count(0)
     screenshot(lab, "5_dark")
     lab.command("apputils:change-theme", theme="JupyterLab Light")
     assert lab.execute("print({c.author for c in search.history.candidates[1:]})") == "{'person'}"
