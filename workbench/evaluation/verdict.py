@@ -22,6 +22,7 @@ from workbench.records import Backend, Case, Check, Settings, Status, Timing
 FIRST_LAUNCH_S = 10.0  # allowed beyond 100 launches of the reference
 SLOWER_THAN_ALLOWED = 100.0
 BELOW_FLOOR = 0.95
+CLOCK_LIE = 0.3  # share of the time a process hides, in most blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,11 +204,17 @@ def _timed(
     """A correct candidate with a time: passed, unless the time is faster than physics."""
     own, ratio = metrics.duration_us(result), metrics.speedup(result)
     findings = []
+    busy = backend == "cpu" and (others is None or others > load.BUSY)
+    if (gap := result.clock_gap or 0.0) > CLOCK_LIE:
+        detail = f"clock mismatch: the kernel's process reports {1 - gap:.0%} of the judge's time"
+        if not busy:
+            return Verdict(Status.rejected, detail, check, output=words)
+        findings.append(f"{detail}; the judge's counts (the machine was busy)")
     if not check.deterministic:
         findings.append("two runs on the same inputs gave different bits")
     if ratio.halfwidth > timing.TARGET * 3:
         findings.append(f"noisy: the speedup's interval is ±{ratio.halfwidth:.1%}")
-    if backend == "cpu" and others is not None and others > load.BUSY:
+    if busy and others is not None:
         findings.append(f"busy: other programs used {others:.0%} of the CPU while it was timed")
     if check.precision != check.reference_precision:
         findings.append(
